@@ -1,0 +1,57 @@
+// The primary key (KEY-1 to KEY-4) and the forwarded target. What is keyed is what is forwarded: `rewrite_target` is called
+// once a request and its result is used for both. Threads: pure.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/container/small_vector.hpp>
+
+#include "weir/cache/rules.hpp"
+#include "weir/http/message.hpp"
+
+namespace weir::cache {
+
+// Key bytes; up to 512 of them without an allocation.
+using KeyBytes = boost::container::small_vector<char, 512>;
+inline std::string_view view(KeyBytes const& bytes) noexcept { return {bytes.data(), bytes.size()}; }
+
+// Path and query as keyed and forwarded. Views into the request if nothing was rewritten, else into `storage`.
+struct ForwardTarget {
+  std::string_view path;
+  std::string_view query;
+  bool has_query = false;
+};
+ForwardTarget rewrite_target(http::Request const& request, KeyRules const& rules, std::string& storage);
+
+using BodyDigest = std::array<unsigned char, 32>;
+
+// Every part tagged and length-prefixed: injective (KEY-1). Appends to `out`. GET and HEAD share a key; any other method is
+// its own class. Absent and empty keyed fields differ. `digest` is COA-12's.
+void append_primary_key(http::Request const& request, ForwardTarget const& target, KeyRules const& rules,
+                        BodyDigest const* digest, KeyBytes& out);
+
+// The key of `scheme://authority path?query` for GET, as purges, invalidations and `/v1/entries` name it. `rules` must not
+// key headers or cookies (those parts are left out).
+void append_url_key(std::string_view scheme, std::string_view authority, ForwardTarget const& target, KeyBytes& out);
+
+// For /v1/flights, logs and explain: "GET http://host/path?query" with keyed fields behind it. Never parsed.
+std::string describe_key(std::string_view key);
+// The partition of LIM-2: scheme, host and path without the query, as a slice-free copy.
+std::string partition_of(std::string_view key);
+
+// The preset names of KEY-3 ("tracking") and FWD-3 ("analytics").
+std::vector<NamePattern> const& tracking_parameters();
+std::vector<NamePattern> const& analytics_cookies();
+
+// What of a Cookie field is what (FWD-3).
+struct CookieView {
+  bool has_credential = false;   // a cookie that is neither keyed nor ignored
+};
+CookieView classify_cookies(http::Fields request, KeyRules const& key, CookieRules const& cookies) noexcept;
+// The Cookie value as forwarded on a cacheable request: ignored ones removed; empty if none is left.
+std::string forwarded_cookies(http::Fields request, CookieRules const& cookies);
+
+}  // namespace weir::cache

@@ -1,0 +1,27 @@
+// Accept-Encoding and Accept-Language as values for keys (KEY-5; RFC 9110 12.4, 12.5). Threads: pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weir/http/field.hpp"
+
+namespace weir::http {
+
+struct CodingChoice {
+  std::string_view coding;         // one of `supported`, or "identity"
+  bool identity_forbidden = false; // identity;q=0 (or *;q=0) and nothing of ours matched: not cached
+};
+
+// The coding of `supported` that the client prefers: highest q, ties by `supported`'s order. Absent field: identity.
+// `*` stands for the first of `supported` that is not named.
+CodingChoice choose_coding(Fields request, std::span<std::string const> supported) noexcept;
+
+// Accept-Language in a form in which equal preferences have equal bytes: tags lower case, ordered by q (stable), q=0
+// dropped, parameters dropped, joined by ','. Appended to `out`.
+void append_normalized_languages(std::string_view combined, std::string& out);
+// The best of `available` by RFC 4647 look-up over the preferences; empty if none fits.
+std::string_view choose_language(std::string_view combined, std::span<std::string const> available) noexcept;
+
+}  // namespace weir::http

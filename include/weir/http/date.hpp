@@ -1,0 +1,19 @@
+// HTTP-date in its three forms (RFC 9110 5.6.7): IMF-fixdate, RFC 850, asctime. Threads: pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "weir/base/clock.hpp"
+
+namespace weir::http {
+
+// Whole seconds. A two-digit year more than 50 years ahead of `now` is in the past. Nothing for anything else, a wrong
+// day of month or a leap second over 60; the day's name must be one but is not checked against the date.
+std::optional<base::WallTime> parse_date(std::string_view text, base::WallTime now) noexcept;
+
+inline constexpr std::size_t date_size = 29;
+// Writes IMF-fixdate, exactly `date_size` bytes, no NUL.
+void write_date(base::WallTime time, char* out) noexcept;
+
+}  // namespace weir::http

@@ -1,0 +1,183 @@
+// One fetch under way as others see it: a head (or an error) and a body that only grows. The fetch (proxy/fetch) is its only
+// writer; readers hold a Ref and a Reader. Bodies of known length that will be stored grow in their final place
+// (`StoredResponse::body_area`), others in 16 KiB blocks. Threads: the writer's calls from its worker, the rest from any;
+// one mutex a flight, never held across a call out.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "weir/base/clock.hpp"
+#include "weir/cache/stored_response.hpp"
+#include "weir/cache/vary.hpp"
+#include "weir/shield/waiter.hpp"
+
+namespace weir::shield {
+
+// Why a fetch ended without a usable answer. The labels are Proxy-Status error types (RFC 9209) where one fits.
+enum class FailureKind : std::uint8_t {
+  internal,            // our own mistake, an exception, no memory
+  dns, connect_refused, connect_timeout, tls, connection_broken, read_timeout, bad_response, response_too_large,
+  queue_full, queue_timeout, breaker_open, shutting_down, abandoned, loop,
+};
+struct Failure {
+  FailureKind kind = FailureKind::internal;
+};
+// "connection_refused"; RFC 9209 2.3.
+std::string_view proxy_error(FailureKind kind) noexcept;
+// 502, 503 or 504.
+int status_of(FailureKind kind) noexcept;
+
+// What a fetch publishes once its response's head is there. Immutable after `publish`.
+struct FlightHead {
+  int status = 0;
+  std::string head;                       // as cache::build_head made it: no framing fields
+  std::string leader_only;                // field lines that only the requester who caused the fetch gets (private="f")
+  std::optional<std::uint64_t> length;    // complete length, if the origin said it
+  bool no_body = false;                   // HEAD, 204, 304: length is information only
+  cache::Facts facts;                     // meaningful when `shareable`
+  std::string selector;                   // of the request that was sent, for the response's Vary; empty: no Vary
+  bool shareable = false;                 // to those who joined before it came
+  bool joinable = false;                  // to those who come later (COA-17)
+  bool stored = false;                    // will be stored if it arrives whole
+  bool origin_error = false;              // 500, 502, 503, 504 (COA-5): goes to every waiter
+  std::string_view etag() const noexcept { return std::string_view(head).substr(facts.etag.offset, facts.etag.size); }
+  std::string_view last_modified() const noexcept {
+    return std::string_view(head).substr(facts.last_modified.offset, facts.last_modified.size);
+  }
+};
+
+inline constexpr std::size_t block_size = 16 * 1024;
+
+// A piece of body, counted: a reader that writes from it keeps it alive.
+struct Block : base::Counted<Block> {
+  explicit Block(cache::MemoryAccount& a) : account(&a) { account->add(sizeof(Block)); }
+  ~Block() { account->subtract(sizeof(Block)); }
+  cache::MemoryAccount* account;
+  std::size_t size = 0;                   // bytes written; only the writer changes it, under the flight's mutex
+  char bytes[block_size];
+};
+
+enum class BodyState : std::uint8_t {
+  broken,      // the fetch ended before the body did: the reader must break its message (COA-10)
+  cut_off,     // this reader fell a whole window behind (COA-9)
+  growing,
+  complete,
+};
+
+class Flight;
+
+// One reader's place in one body. Owned by the reading coroutine; registers in its constructor, departs in its destructor.
+class Reader {
+ public:
+  explicit Reader(base::Ref<Flight> flight);
+  ~Reader();
+  Reader(Reader const&) = delete;
+  Reader& operator=(Reader const&) = delete;
+
+  struct Chunk {
+    BodyState state = BodyState::growing;
+    std::span<char const> bytes;          // may be empty while growing; valid until the next call or `skip`
+  };
+  // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end.
+  Chunk peek(std::size_t limit = 256 * 1024) noexcept;
+  // Moves the cursor over bytes that were written to the client; may free blocks and wake the writer.
+  void advance(std::size_t bytes) noexcept;
+  std::uint64_t cursor() const noexcept { return cursor_; }
+  // Links `waiter` if there is nothing new at the cursor and the body still grows; false: call `peek` again.
+  bool wait(Waiter& waiter) noexcept;
+  // For a waiter whose timer came first: true if it was still linked (and now is free).
+  bool cancel_wait(Waiter& waiter) noexcept;
+
+ private:
+  friend class Flight;
+  base::ListHook hook_;
+  base::Ref<Flight> flight_;
+  base::Ref<Block> pinned_;
+  std::uint64_t cursor_ = 0;
+  bool cut_off_ = false;
+};
+
+class Flight : public base::Counted<Flight> {
+ public:
+  // `worker`: of the fetch. `window`: bytes that may be held for readers once the body is not (any more) to be stored.
+  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number, std::uint64_t began);
+  ~Flight();
+
+  std::uint16_t worker() const noexcept { return worker_; }
+  std::uint64_t purge_number() const noexcept { return purge_number_; }
+  std::uint64_t began() const noexcept { return began_; }
+
+  // ---- the writer ----
+  // Once, before the head is published through the table (or `publish_alone`). With `place` (known length, to be stored) the
+  // body grows in place->body_area(), else in blocks. `window` bounds blocks held.
+  void set_head(std::unique_ptr<FlightHead const> head, base::Ref<cache::StoredResponse> place, std::uint64_t window) noexcept;
+  // Where to put the next bytes (1 to block_size, or up to the rest of the place). Empty: the window is full, link a waiter
+  // with `wait_for_room`. Throws std::bad_alloc.
+  std::span<char> room();
+  void commit(std::size_t bytes) noexcept;              // they are there: wakes those who wait for bytes
+  bool wait_for_room(Waiter& waiter) noexcept;          // false: there is room
+  bool cancel_wait_for_room(Waiter& waiter) noexcept;
+  void finish(bool whole) noexcept;                     // once; complete or broken
+  // COA-9: it outgrew max_object. Not stored, nobody joins any more (the table is told by the caller), blocks before the
+  // slowest reader are freed, and `room` may be refused.
+  void outgrow() noexcept;
+  // Readers a whole window behind are cut off; returns how many. Called after the stall allowance is used up.
+  std::size_t cut_off_stalled() noexcept;
+  std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
+  // For storing a body of unknown length: copies all blocks. Only when complete and never outgrown.
+  void copy_to(char* out) const noexcept;
+
+  // ---- everyone ----
+  FlightHead const* head() const noexcept { return head_.load(std::memory_order_acquire); }
+  // Readers and slot waiters who still want it. The fetch looks at this when its answer cannot be stored.
+  std::size_t interest() const noexcept { return interest_.load(std::memory_order_acquire); }
+  void add_interest() noexcept { interest_.fetch_add(1, std::memory_order_acq_rel); }
+  // Returns true if that was the last one; then whoever calls it tells the fetch (see `on_abandoned`).
+  bool drop_interest() noexcept { return interest_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  // Set by the fetch before it starts, called (from any thread, must be quick and not throw) when the last interest goes.
+  void set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept;
+  void clear_on_abandoned() noexcept;
+
+  // An invalidation came after it began (COA-14): it takes no newcomers and its entry is not stored. Set by the table.
+  bool overruled() const noexcept { return overruled_.load(std::memory_order_acquire); }
+  void overrule() noexcept { overruled_.store(true, std::memory_order_release); }
+
+ private:
+  friend class Reader;
+  void wake_byte_waiters(std::unique_lock<std::mutex>& lock) noexcept;
+  void release_passed_blocks() noexcept;
+
+  Waker& waker_;
+  cache::MemoryAccount& account_;
+  std::uint16_t worker_;
+  std::uint64_t purge_number_;
+  std::uint64_t began_;
+  std::atomic<FlightHead const*> head_{nullptr};
+  std::atomic<std::uint64_t> size_{0};                  // bytes of body there
+  std::atomic<std::size_t> interest_{0};
+  std::atomic<bool> overruled_{false};
+
+  mutable std::mutex mutex_;                            // guards all below
+  std::unique_ptr<FlightHead const> head_owner_;
+  base::Ref<cache::StoredResponse> place_;
+  std::deque<base::Ref<Block>> blocks_;
+  std::uint64_t first_offset_ = 0;                      // of blocks_.front()
+  std::uint64_t window_ = 0;
+  BodyState state_ = BodyState::growing;
+  bool windowed_ = false;                               // blocks may be dropped
+  base::List<Reader, &Reader::hook_> readers_;
+  WaiterList byte_waiters_;
+  WaiterList room_waiter_;
+  void (*on_abandoned_)(void*) noexcept = nullptr;
+  void* abandoned_context_ = nullptr;
+};
+
+}  // namespace weir::shield

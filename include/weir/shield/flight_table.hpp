@@ -1,0 +1,160 @@
+// The heart (SPEC section 6): which requests wait for which fetch. A slot is the place of a key; it owns the fetches under
+// way for that key and the requests that wait for a head. 64 shards by primary-key hash, one mutex each, never held across
+// a call out; waiters are chosen under it and woken after it. Join and leave of followers allocate nothing. Knows neither
+// store nor socket nor clock. Owner: the daemon; outlives the workers. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/base/clock.hpp"
+#include "weir/cache/purge_number.hpp"
+#include "weir/cache/stored_response.hpp"
+#include "weir/shield/flight.hpp"
+#include "weir/shield/waiter.hpp"
+
+namespace weir::shield {
+
+struct CoalesceRules {
+  std::uint32_t max_waiters = 10'000;                            // on one slot (COA-15)
+  std::uint32_t max_flights = 16'384;
+  base::Duration leader_max_age = std::chrono::seconds(10);      // COA-3
+  std::uint32_t max_fetches_per_slot = 3;
+};
+
+// What a waiter is told. Written by the waker before the waiter is chosen.
+enum class Told : std::uint8_t {
+  nothing,
+  failed,      // `failure`; nobody tries again at once (COA-5)
+  reenter,     // cannot be shared with this waiter: look up again, once (COA-5)
+  by_variant,  // a vary spec is known now: look up again by variant key; does not count as the one re-entry
+  entry,       // `entry` was found in the store, or freshened by a 304 (`validated`); apply your own reuse rules
+  head,        // `flight` has a head: read it
+};
+
+struct SlotWaiter : Waiter {
+  Told told = Told::nothing;
+  bool leader = false;             // caused the newest fetch of the slot
+  bool validated = false;          // for `entry`: the origin said 304 (fwd-status 304)
+  Failure failure;
+  cache::Entry entry;
+  base::Ref<Flight> flight;
+  void* slot = nullptr;            // the table's own
+  std::uint64_t waits_since_number = 0;   // the purge number when it came (COA-14); set by join
+};
+
+class FlightTable;
+
+// The fetch's hold on its place(s) in the table. Move-only. Its destructor is the failure path: who still waits is told
+// `failed(internal)` if nothing was published, a growing body is finished as broken, the places are given back.
+class LeaderTicket {
+ public:
+  LeaderTicket() = default;
+  LeaderTicket(LeaderTicket&& other) noexcept;
+  LeaderTicket& operator=(LeaderTicket&& other) noexcept;
+  ~LeaderTicket();
+
+  explicit operator bool() const noexcept { return flight_ != nullptr; }
+  Flight& flight() const noexcept { return *flight_; }
+  base::Ref<Flight> const& flight_ref() const noexcept { return flight_; }
+
+  // The flight also answers for this variant key from now on (its request has these selecting values). Does nothing if
+  // another flight is there. Throws std::bad_alloc.
+  void also_answers(std::string_view selector);
+
+  // Permit taken, request about to be sent: COA-3's clock starts.
+  void started(base::SteadyTime now) noexcept;
+
+  // Exactly one of these, once, tells everyone on the slot (all places). `publish_head` needs `flight().set_head` before.
+  //   shareable:      all waiters get `head`; the flight stays joinable if the head says so, else leaves the slot
+  //   not shareable:  the leader gets `head`, the others `reenter`; the flight leaves the slot at once
+  //   origin_error:   all waiters get `head` (whoever reads decides what it may show); leaves the slot
+  void publish_head() noexcept;
+  void publish_entry(cache::Entry entry, bool validated) noexcept;   // leaves the slot
+  void publish_by_variant() noexcept;                                // leaves the slot
+  void publish_failure(Failure failure) noexcept;                    // leaves the slot; only if no other fetch is under way are waiters told
+
+  // Newcomers cannot join any more (COA-9 outgrown); readers stay.
+  void close_to_newcomers() noexcept;
+  // The entry is visible to look-ups (or there will be none): the places are given back. Idempotent.
+  void leave() noexcept;
+
+ private:
+  friend class FlightTable;
+  struct Place;
+  FlightTable* table_ = nullptr;
+  base::Ref<Flight> flight_;
+  bool published_ = false;
+  void* places_[2] = {nullptr, nullptr};
+};
+
+struct FlightKey {
+  std::string_view primary;
+  std::uint64_t hash = 0;          // of `primary`
+  std::string_view selector;       // encoded selecting values for the known vary spec; empty if there is none
+};
+
+enum class Joined : std::uint8_t {
+  overflow,     // too many wait, or too many flights (COA-15)
+  read_now,     // a joinable head is there: `flight`
+  waiting,      // the waiter is linked
+  leading,      // the waiter is linked and this request must start the fetch with `ticket`
+};
+
+struct JoinResult {
+  Joined joined = Joined::overflow;
+  base::Ref<Flight> flight;
+  LeaderTicket ticket;
+};
+
+struct FlightRow {                  // for /v1/flights
+  std::string key;                  // primary key bytes
+  std::uint32_t waiters = 0;
+  std::uint32_t fetches = 0;
+  std::uint64_t received = 0;       // body bytes of the newest
+  bool head = false;
+  std::optional<base::SteadyTime> started;
+};
+
+class FlightTable {
+ public:
+  FlightTable(Waker& waker, cache::MemoryAccount& account, cache::PurgeNumber& purges);
+  ~FlightTable();                   // asserts that it is empty
+
+  // The only way in. A request that finds no fetch under way that it may use leads. The flight takes its purge number here.
+  // Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
+  JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
+
+  // COA-4: still waiting and its patience is over: starts a replacement if COA-3 allows, with the waiter staying linked.
+  // Nothing if another request did, or the waiter was chosen meanwhile. Throws std::bad_alloc.
+  std::optional<LeaderTicket> replace_overdue(SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
+
+  // For a waiter whose timer or cancellation came first: true if it was linked (and now is free and gone from the slot);
+  // false: it is chosen, its post is on the way.
+  bool cancel(SlotWaiter& waiter) noexcept;
+
+  // A flight of its own, for a fetch that nobody may join: in no slot.
+  base::Ref<Flight> alone(std::uint16_t worker);
+
+  // COA-14, SRV-6: flights under way for the primary key (all variants) that began below `number` take no newcomers and
+  // store nothing. Returns how many.
+  std::size_t overrule(std::string_view primary, std::uint64_t hash, std::uint64_t number) noexcept;
+
+  std::size_t flights() const noexcept { return count_.load(std::memory_order_relaxed); }
+  std::size_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
+  std::uint32_t waiters_of(std::string_view primary, std::uint64_t hash) const;   // over all its slots; for tests and gates
+  std::vector<FlightRow> rows(std::size_t at_most) const;
+
+ private:
+  friend class LeaderTicket;
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+  std::atomic<std::size_t> count_{0};
+  std::atomic<std::size_t> waiting_{0};
+};
+
+}  // namespace weir::shield

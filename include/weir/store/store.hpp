@@ -1,0 +1,77 @@
+// Where entries live. One interface, every store passes tests/contract. A store keeps, under each primary key: variants
+// (entries, each with the selector that chose it), the vary spec (union of the names of live and announced variants), at
+// most one hit-for-miss marker, and at most one invalidation record. Threads: every call from any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "weir/base/clock.hpp"
+#include "weir/cache/reuse.hpp"
+#include "weir/cache/rules.hpp"
+#include "weir/cache/stored_response.hpp"
+#include "weir/http/field.hpp"
+
+namespace weir::store {
+
+struct Question {
+  std::string_view key;                 // primary key
+  std::uint64_t hash = 0;               // base::hash_bytes(key)
+  http::Fields request;                 // as it is forwarded: selecting values are read from it
+  cache::KeyRules const* rules = nullptr;
+};
+
+struct Lookup {
+  cache::Entry entry;                   // of the variants that the request selects, the one fetched last; null: none
+  cache::Overrule overrule;             // what was said about it since (SRV-6, purge)
+  bool hit_for_miss = false;            // a marker stands, and no live entry fits
+  bool has_vary_spec = false;           // variants are known: the flight's key is the variant key
+};
+
+enum class Put : std::uint8_t {
+  not_newer,      // one that began later, or at the same time, is there (STO-6)
+  overruled,      // an invalidation came after its fetch began
+  no_room,        // larger than the budget allows
+  stored,
+};
+
+struct StoreStats {
+  std::uint64_t bytes = 0;              // all that counts against the budget, pinned bytes included
+  std::uint64_t capacity = 0;
+  std::uint64_t entries = 0;
+  std::uint64_t evicted_small = 0, evicted_main = 0, expired = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Answers from this process's memory, without waiting. Counts as a use.
+  virtual Lookup peek(Question const& question, base::Now now) noexcept = 0;
+  // Answers from wherever entries live; for memory a second `peek`. Never fails: a store that cannot answer says "none".
+  virtual boost::asio::awaitable<Lookup> find(Question question, base::Now now) = 0;
+  // The names of the vary spec; empty if there is none.
+  virtual std::vector<std::string> vary_spec(std::string_view key, std::uint64_t hash) = 0;
+
+  // Makes the entry visible to `peek` of this node before it returns. Replaces the variant with the same selector; over
+  // `max_variants` the least recently used goes. `keep_until`: dropped after that (lifetime, stale windows and `keep`).
+  virtual Put put(cache::Entry entry, base::SteadyTime keep_until, std::uint32_t max_variants, base::Now now) noexcept = 0;
+  // The spec becomes at least these names, before any variant is stored, until `until`.
+  virtual void announce_vary(std::string_view key, std::uint64_t hash, std::vector<std::string> const& names,
+                             base::SteadyTime until) noexcept = 0;
+  // STO-5. Does nothing where an entry is live under the key.
+  virtual void mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until, base::Now now) noexcept = 0;
+  // SRV-6 and purge of one key. All variants with a lower number are overruled by `mode`; `hard` frees them at once. With
+  // `record_until` in the future the number is remembered even where nothing is stored, so that a fetch under way cannot
+  // store what it began before. The marker goes. Returns how many variants it hit.
+  virtual std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
+                                 base::SteadyTime record_until, base::Now now) noexcept = 0;
+
+  virtual StoreStats stats() const noexcept = 0;
+};
+
+}  // namespace weir::store
