@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "weir/base/clock.hpp"
 #include "weir/base/intrusive.hpp"
 #include "weir/cache/facts.hpp"
 
@@ -26,17 +27,18 @@ class MemoryAccount {
 };
 
 class StoredResponse final : public base::Counted<StoredResponse> {
+  std::uint32_t key_size_;  // first, in the hole behind the count
+
  public:
-  // Room for a store to link the response; every store names what it keeps here. Guarded by the store.
+  // Room for a store to link the response. Guarded by the store; `queue` is 0 while the response is in none.
   struct Hook {
-    void* next = nullptr;       // in the hash bucket
-    void* sibling = nullptr;    // next variant under the same primary key
-    void* queue_prev = nullptr;
-    void* queue_next = nullptr;
-    std::uint64_t hash = 0;     // of the primary key
+    Hook* next = nullptr;         // in the hash bucket
+    Hook* queue_prev = nullptr;
+    Hook* queue_next = nullptr;
+    std::uint64_t hash = 0;       // of the primary key
+    base::SteadyTime keep_until{};
     std::atomic<std::uint8_t> frequency{0};
-    std::uint8_t queue = 0;     // 0: not in the store
-    std::uint8_t flags = 0;
+    std::uint8_t queue = 0;
   };
 
   struct Parts {
@@ -63,23 +65,25 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   std::string_view etag() const noexcept { return text(facts_.etag); }
   std::string_view last_modified() const noexcept { return text(facts_.last_modified); }
   // What this allocation takes from the budget, malloc's own overhead estimated; a refresh counts itself only.
-  std::size_t footprint() const noexcept { return footprint_; }
+  std::size_t footprint() const noexcept;
   StoredResponse const* body_owner() const noexcept { return owner_ ? owner_.get() : this; }
 
   mutable Hook hook;
 
  private:
-  StoredResponse(Parts const& parts, std::size_t body_size, MemoryAccount& account) noexcept;
+  StoredResponse(Parts const& parts, std::size_t body_size, base::Ref<StoredResponse const> owner,
+                 MemoryAccount& account) noexcept;
   ~StoredResponse() = default;
+  static base::Ref<StoredResponse> allocate(Parts const& parts, std::size_t body_size, base::Ref<StoredResponse const> owner,
+                                            MemoryAccount& account);
   char const* trailer() const noexcept { return reinterpret_cast<char const*>(this + 1); }
   char const* own_body() const noexcept { return trailer() + key_size_ + selector_size_ + head_size_; }
 
   Facts facts_;
   MemoryAccount* account_;
-  base::Ref<StoredResponse const> owner_;
-  std::size_t body_size_;
-  std::size_t footprint_;
-  std::uint32_t key_size_, selector_size_, head_size_;
+  base::Ref<StoredResponse const> owner_;  // of the body; null: this
+  std::size_t body_size_;                  // of the own body
+  std::uint32_t selector_size_, head_size_;
 };
 
 using Entry = base::Ref<StoredResponse const>;

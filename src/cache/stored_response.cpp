@@ -1,0 +1,77 @@
+#include "weir/cache/stored_response.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+#include "weir/base/assert.hpp"
+
+namespace weir::cache {
+namespace {
+
+std::uint32_t narrow(std::size_t size) noexcept {
+  WEIR_ASSERT(size <= std::numeric_limits<std::uint32_t>::max());
+  return static_cast<std::uint32_t>(size);
+}
+
+// What malloc sets aside for a block of `bytes`: a word in front, rounded up to its grain.
+constexpr std::size_t with_malloc_overhead(std::size_t bytes) noexcept {
+  constexpr std::size_t grain = 16;
+  return (bytes + sizeof(void*) + grain - 1) / grain * grain;
+}
+
+char* append(char* out, std::string_view bytes) noexcept { return std::copy(bytes.begin(), bytes.end(), out); }
+
+}  // namespace
+
+StoredResponse::StoredResponse(Parts const& parts, std::size_t body_size, base::Ref<StoredResponse const> owner,
+                               MemoryAccount& account) noexcept
+    : key_size_(narrow(parts.key.size())),
+      facts_(parts.facts),
+      account_(&account),
+      owner_(std::move(owner)),
+      body_size_(body_size),
+      selector_size_(narrow(parts.selector.size())),
+      head_size_(narrow(parts.head.size())) {
+  char* out = reinterpret_cast<char*>(this + 1);
+  out = append(out, parts.key);
+  out = append(out, parts.selector);
+  append(out, parts.head);
+  account_->add(footprint());
+}
+
+std::size_t StoredResponse::footprint() const noexcept {
+  return with_malloc_overhead(sizeof(StoredResponse) + key_size_ + selector_size_ + head_size_ + body_size_);
+}
+
+base::Ref<StoredResponse> StoredResponse::allocate(Parts const& parts, std::size_t body_size,
+                                                   base::Ref<StoredResponse const> owner, MemoryAccount& account) {
+  auto const in_front = sizeof(StoredResponse) + parts.key.size() + parts.selector.size() + parts.head.size();
+  if (body_size > std::numeric_limits<std::size_t>::max() / 2 - in_front) throw std::bad_alloc();
+  void* const memory = ::operator new(in_front + body_size);
+  return base::Ref<StoredResponse>(new (memory) StoredResponse(parts, body_size, std::move(owner), account));
+}
+
+base::Ref<StoredResponse> StoredResponse::make(Parts const& parts, std::size_t body_size, MemoryAccount& account) {
+  return allocate(parts, body_size, nullptr, account);
+}
+
+base::Ref<StoredResponse> StoredResponse::refreshed(Parts const& parts, base::Ref<StoredResponse const> body_owner,
+                                                    MemoryAccount& account) {
+  WEIR_ASSERT(body_owner != nullptr);
+  // Never a chain: a refresh of a refresh points at the one that has the bytes.
+  base::Ref<StoredResponse const> owner(body_owner->body_owner());
+  return allocate(parts, 0, std::move(owner), account);
+}
+
+void StoredResponse::destroy(StoredResponse const* response) noexcept {
+  auto* const dead = const_cast<StoredResponse*>(response);
+  MemoryAccount& account = *dead->account_;
+  auto const bytes = dead->footprint();
+  dead->~StoredResponse();
+  ::operator delete(dead);
+  account.subtract(bytes);
+}
+
+}  // namespace weir::cache
