@@ -78,22 +78,25 @@ class Fields {
   std::span<Field const> lines_;
 };
 
+// Where the quoted-string that opens at `open` ends; npos if nothing closes it (RFC 9110 5.6.4).
+std::size_t closing_quote(std::string_view text, std::size_t open) noexcept;
+
 // Calls `visit(member)` for each non-empty, trimmed member of a comma-separated list; commas inside quoted strings do not
-// split (RFC 9110 5.6.1). `visit` returns false to stop.
+// split (RFC 9110 5.6.1). A quote that nothing closes is an ordinary byte: it hides no member behind it. `visit` returns
+// false to stop.
 template <class Visit>
 void for_each_member(std::string_view list, Visit&& visit) {
   std::size_t start = 0;
-  bool quoted = false;
+  bool quotes = true;
   for (std::size_t i = 0; i <= list.size(); ++i) {
     if (i < list.size()) {
-      char const c = list[i];
-      if (quoted) {
-        if (c == '\\') ++i;
-        else if (c == '"') quoted = false;
+      if (list[i] == '"' && quotes) {
+        std::size_t const close = closing_quote(list, i);
+        quotes = close != std::string_view::npos;
+        if (quotes) i = close;
         continue;
       }
-      if (c == '"') { quoted = true; continue; }
-      if (c != ',') continue;
+      if (list[i] != ',') continue;
     }
     auto const member = trim(list.substr(start, i - start));
     start = i + 1;
@@ -111,6 +114,7 @@ class FieldArena {
   FieldArena(FieldArena const&) = delete;
   FieldArena& operator=(FieldArena const&) = delete;
 
+  // Both copied. What is removed keeps its bytes until the arena dies.
   void add(std::string_view name, std::string_view value);
   void add(FieldId id, std::string_view value);
   void remove(FieldId id) noexcept;
