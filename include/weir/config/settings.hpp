@@ -2,12 +2,15 @@
 // `config/load` fills it from YAML, environment and flags. A reload makes a new one; a request keeps the one it began with.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/cache/rules.hpp"
@@ -36,6 +39,7 @@ struct Listen {
 struct Admin {
   std::string listen = "127.0.0.1:9640";                               // or "off"
   std::string metrics_listen;                                          // empty: none
+  std::string token;                                                   // given, or read from token_file; empty: none
   std::string token_file;
   Duration ready_grace = 10s;
 };
@@ -58,6 +62,8 @@ struct Breaker {
 
 struct HealthCheck { std::string path; Duration interval = 5s, timeout = 2s; };
 
+enum class Partition : std::uint8_t { path, client };                  // LIM-2: the unit of fairness
+
 struct Origin {
   std::string name;
   std::vector<std::string> servers;                                    // URLs: http://host:port, https://..., unix:/path
@@ -68,7 +74,8 @@ struct Origin {
   Pool pool;
   std::uint32_t retries = 0;
   shield::LimiterRules limiter;                                        // from the top-level group unless given here
-  Duration max_queue_wait = 5s;
+  Duration max_queue_wait = 5s;                                        // limiter.max_queue_wait
+  Partition partition = Partition::path;                               // limiter.partition
   Breaker breaker;
   Timeouts timeouts;
 };
@@ -158,7 +165,9 @@ struct Store {
   StoreType type = StoreType::memory;
   store::MemoryRules memory;                                           // max_bytes
   std::string snapshot;
-  std::string address, username, password, prefix = "weir:";
+  std::string address, username, prefix = "weir:";
+  std::string password;                                                // given, or read from password_file; empty: none
+  std::string password_file;
   std::uint32_t database = 0;
   std::uint64_t max_object = 1 << 20;
   bool allow_evictable = false;
@@ -184,8 +193,10 @@ struct Settings {
   std::vector<Network> trusted_proxies;
   std::map<std::string, Origin> origins;
   std::vector<Site> sites;                                             // never empty after loading
+  Policy defaults;                                                     // the top-level groups: what a site starts from
+  Origin origin_defaults;                                              // top-level limiter and breaker; the rest is unused
   Limits limits;
-  Timeouts timeouts;
+  Timeouts timeouts;                                                   // also what an origin starts from
   Store store;
   Purge purge;
   std::map<int, std::string> errors;                                   // status: file
