@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,25 +22,53 @@ namespace weir::observe {
 
 // weir_requests_total{outcome}: what a client got.
 enum class Outcome : std::uint8_t {
-  hit,            // from the store without asking the origin
-  stale,          // a stored response past its lifetime
-  miss,           // this request's own fetch, shared or storable
-  revalidated,    // stored response after a 304, this request's own fetch
-  collapsed,      // another request's fetch
-  pass,           // on a hit-for-miss marker, or with credentials: a fetch of its own
-  bypass,         // method or route never touches the cache
-  purge, refused, shed, error, tunnel,
+  hit,          // from the store without asking the origin
+  stale,        // a stored response past its lifetime
+  miss,         // this request's own fetch, shared or storable
+  revalidated,  // stored response after a 304, this request's own fetch
+  collapsed,    // another request's fetch
+  pass,         // on a hit-for-miss marker, or with credentials: a fetch of its own
+  bypass,       // method or route never touches the cache
+  purge,
+  refused,
+  shed,
+  error,
+  tunnel,
 };
 inline constexpr std::size_t outcome_count = 12;
 std::string_view label(Outcome outcome) noexcept;
 
 // weir_origin_fetches_total{class}: why the origin was asked.
-enum class FetchClass : std::uint8_t { miss, revalidate, pass, bypass, background, warm, probe, retry, resume, replacement, mismatch, range, hedge };
+enum class FetchClass : std::uint8_t {
+  miss,
+  revalidate,
+  pass,
+  bypass,
+  background,
+  warm,
+  probe,
+  retry,
+  resume,
+  replacement,
+  mismatch,
+  range,
+  hedge
+};
 inline constexpr std::size_t fetch_class_count = 13;
 std::string_view label(FetchClass fetch) noexcept;
 
 // weir_origin_fetches_total{result}.
-enum class FetchResult : std::uint8_t { ok, not_modified, client_error, server_error, connect_failed, timeout, broken, abandoned, shed };
+enum class FetchResult : std::uint8_t {
+  ok,
+  not_modified,
+  client_error,
+  server_error,
+  connect_failed,
+  timeout,
+  broken,
+  abandoned,
+  shed
+};
 inline constexpr std::size_t fetch_result_count = 9;
 std::string_view label(FetchResult result) noexcept;
 
@@ -58,7 +87,9 @@ std::string_view label(CoalesceFallback fallback) noexcept;
 // Written by one thread, read by any.
 class Counter {
  public:
-  void add(std::uint64_t n = 1) noexcept { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void add(std::uint64_t n = 1) noexcept {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
   std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -69,51 +100,60 @@ class Counter {
 class Histogram {
  public:
   static constexpr std::size_t bucket_count = 16;  // and one for +Inf
-  // Bounds: 100 us, 250 us, 500 us, 1 ms, 2.5, 5, 10, 25, 50, 100, 250, 500 ms, 1 s, 2.5, 5, 10 s.
+  // Upper bounds, inclusive. A negative duration counts as none.
+  static constexpr std::array<std::uint64_t, bucket_count> nanosecond_bounds{
+      100'000,    250'000,     500'000,     1'000'000,   2'500'000,     5'000'000,     10'000'000,    25'000'000,
+      50'000'000, 100'000'000, 250'000'000, 500'000'000, 1'000'000'000, 2'500'000'000, 5'000'000'000, 10'000'000'000};
+  static constexpr std::array<std::uint64_t, bucket_count> number_bounds{
+      1, 2, 5, 10, 20, 50, 100, 200, 500, 1'000, 2'000, 5'000, 10'000, 20'000, 50'000, 100'000};
   void observe(base::Duration d) noexcept;
-  // Bounds for numbers: 1, 2, 5, 10, 20, 50, 100, ... 100,000.
   void observe_number(std::uint64_t n) noexcept;
   std::array<Counter, bucket_count + 1> buckets;
-  Counter sum_nanoseconds;                         // or the plain sum
+  Counter sum_nanoseconds;  // or the plain sum
 };
 
 struct alignas(128) WorkerMetrics {
   explicit WorkerMetrics(std::size_t sites);
 
-  void request(std::size_t site, Outcome outcome) noexcept { requests[site * outcome_count + static_cast<std::size_t>(outcome)].add(); }
-  void fetch(FetchClass c, FetchResult r) noexcept { fetches[static_cast<std::size_t>(c) * fetch_result_count + static_cast<std::size_t>(r)].add(); }
+  void request(std::size_t site, Outcome outcome) noexcept {
+    requests[site * outcome_count + static_cast<std::size_t>(outcome)].add();
+  }
+  void fetch(FetchClass c, FetchResult r) noexcept {
+    fetches[static_cast<std::size_t>(c) * fetch_result_count + static_cast<std::size_t>(r)].add();
+  }
 
-  std::vector<Counter> requests;                   // [site][outcome]
+  std::vector<Counter> requests;  // [site][outcome]
   Histogram request_seconds;
   std::array<Counter, fetch_class_count * fetch_result_count> fetches;
   std::array<Histogram, fetch_class_count> fetch_seconds;
   Histogram limiter_wait;
   std::array<Counter, shed_reason_count> shed;
   Counter coalesced, refresh_collapsed, coalesce_overflow, negative_served, client_accept_errors;
-  Histogram coalesce_wait, coalesce_fanout;        // fan-out is numbers
+  Histogram coalesce_wait, coalesce_fanout;  // fan-out is numbers
   std::array<Counter, coalesce_fallback_count> coalesce_timeouts;
   std::array<Counter, stale_reason_count> stale_served;
   std::array<Counter, cache::not_stored_count> not_stored;
   std::array<Counter, wire::refusal_count> refusals;
-  std::atomic<std::int64_t> connections{0};        // open now; single writer
-  std::atomic<std::int64_t> origin_inflight{0};    // single writer
+  std::atomic<std::int64_t> connections{0};      // open now; single writer
+  std::atomic<std::int64_t> origin_inflight{0};  // single writer
 };
 
-// Read at scrape time from the parts that own them.
+// Read at scrape time, on the scraping thread, from the parts that own them. One that is not set reads as 0.
 struct Gauges {
-  std::function<std::uint64_t()> flights, store_bytes, store_entries, evicted_small, evicted_main, limiter_queue, log_dropped;
-  std::function<int()> breaker_state;              // 0 closed, 1 half-open, 2 open; the worst over origins
+  std::function<std::uint64_t()> flights, store_bytes, store_entries, evicted_small, evicted_main, limiter_queue,
+      log_dropped;
+  std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins
   std::function<std::uint64_t(std::string_view to)> breaker_transitions;
 };
 
 class Metrics {
  public:
   Metrics(std::size_t workers, std::vector<std::string> site_names);
-  ~Metrics();
   WorkerMetrics& worker(std::size_t index) noexcept { return *workers_[index]; }
   void set_gauges(Gauges gauges);
   // From the admin thread and signal handling; atomic.
-  std::atomic<std::uint64_t> reloads_ok{0}, reloads_bad{0}, purges_soft{0}, purges_hard{0}, purges_invalid{0}, miss_rate_anomalies{0};
+  std::atomic<std::uint64_t> reloads_ok{0}, reloads_bad{0}, purges_soft{0}, purges_hard{0}, purges_invalid{0},
+      miss_rate_anomalies{0};
 
   // Prometheus text format 0.0.4 through prometheus-cpp's TextSerializer.
   std::string scrape() const;
@@ -125,10 +165,10 @@ class Metrics {
   std::uint64_t total_not_stored(cache::NotStored reason) const noexcept;
 
  private:
-  struct Collector;
   std::vector<std::string> sites_;
   std::vector<std::unique_ptr<WorkerMetrics>> workers_;
-  std::unique_ptr<Collector> collector_;
+  mutable std::mutex gauges_mutex_;  // guards the pointer alone; the calls out happen without it
+  std::shared_ptr<Gauges const> gauges_;
 };
 
 }  // namespace weir::observe

@@ -1,0 +1,73 @@
+#include "weir/observe/metrics.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::observe {
+namespace {
+
+void put(Histogram& histogram, std::array<std::uint64_t, Histogram::bucket_count> const& bounds, std::uint64_t n) noexcept {
+  auto const bucket = std::lower_bound(bounds.begin(), bounds.end(), n) - bounds.begin();
+  histogram.buckets[static_cast<std::size_t>(bucket)].add();
+  histogram.sum_nanoseconds.add(n);
+}
+
+}  // namespace
+
+void Histogram::observe(base::Duration d) noexcept {
+  put(*this, nanosecond_bounds, static_cast<std::uint64_t>(std::max<base::Duration::rep>(d.count(), 0)));
+}
+
+void Histogram::observe_number(std::uint64_t n) noexcept { put(*this, number_bounds, n); }
+
+WorkerMetrics::WorkerMetrics(std::size_t sites) : requests(sites * outcome_count) {}
+
+Metrics::Metrics(std::size_t workers, std::vector<std::string> site_names)
+    : sites_(std::move(site_names)), gauges_(std::make_shared<Gauges const>()) {
+  workers_.reserve(workers);
+  for (std::size_t i = 0; i < workers; ++i) workers_.push_back(std::make_unique<WorkerMetrics>(sites_.size()));
+}
+
+void Metrics::set_gauges(Gauges gauges) {
+  auto next = std::make_shared<Gauges const>(std::move(gauges));
+  std::lock_guard const lock(gauges_mutex_);
+  gauges_.swap(next);
+}
+
+std::uint64_t Metrics::total(Outcome outcome) const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) {
+    for (std::size_t site = 0; site < sites_.size(); ++site) {
+      sum += worker->requests[site * outcome_count + static_cast<std::size_t>(outcome)].value();
+    }
+  }
+  return sum;
+}
+
+std::uint64_t Metrics::total_coalesced() const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) sum += worker->coalesced.value();
+  return sum;
+}
+
+std::uint64_t Metrics::total_fetches() const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) {
+    for (auto const& count : worker->fetches) sum += count.value();
+  }
+  return sum;
+}
+
+std::uint64_t Metrics::total_refusals(wire::Refusal refusal) const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) sum += worker->refusals[static_cast<std::size_t>(refusal)].value();
+  return sum;
+}
+
+std::uint64_t Metrics::total_not_stored(cache::NotStored reason) const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) sum += worker->not_stored[static_cast<std::size_t>(reason)].value();
+  return sum;
+}
+
+}  // namespace weir::observe
