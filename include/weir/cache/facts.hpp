@@ -37,6 +37,7 @@ struct Facts {
   bool authorized = false;               // public, s-maxage or must-revalidate: reusable for Authorization (RFC 9111 3.5)
   bool heuristic = false;                // lifetime was guessed
   bool immutable = false;                // RFC 8246
+  bool policy_not_in_head = false;       // it came from Weir-Cache-Control, which the stored head does not carry
 
   // Validators, in the stored head; size 0: none.
   Slice etag;

@@ -20,4 +20,8 @@ struct UriParts {
 // At most two; not those of another scheme, host or port.
 std::vector<UriParts> invalidated_locations(http::Request const& request, http::Response const& response);
 
+// Whether the response has one Content-Location and it names the request's own URI: a POST's answer may then be stored for
+// GET (RFC 9110 9.3.3).
+bool content_location_is_target(http::Request const& request, http::Response const& response);
+
 }  // namespace weir::cache

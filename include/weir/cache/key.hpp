@@ -6,9 +6,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/container/small_vector.hpp>
 
+#include "weir/cache/cookies.hpp"
 #include "weir/cache/rules.hpp"
 #include "weir/http/message.hpp"
 
@@ -42,16 +44,10 @@ std::string describe_key(std::string_view key);
 // The partition of LIM-2: scheme, host and path without the query, as a slice-free copy.
 std::string partition_of(std::string_view key);
 
-// The preset names of KEY-3 ("tracking") and FWD-3 ("analytics").
+// The preset of KEY-3 ("tracking").
 std::vector<NamePattern> const& tracking_parameters();
-std::vector<NamePattern> const& analytics_cookies();
 
-// What of a Cookie field is what (FWD-3).
-struct CookieView {
-  bool has_credential = false;   // a cookie that is neither keyed nor ignored
-};
-CookieView classify_cookies(http::Fields request, KeyRules const& key, CookieRules const& cookies) noexcept;
-// The Cookie value as forwarded on a cacheable request: ignored ones removed; empty if none is left.
-std::string forwarded_cookies(http::Fields request, CookieRules const& cookies);
+// Authorization that is not keyed: a credential (KEY-4, COA-8).
+bool has_authorization_credential(http::Fields request, KeyRules const& rules) noexcept;
 
 }  // namespace weir::cache

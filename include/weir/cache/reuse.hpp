@@ -32,6 +32,7 @@ struct Asker {
   std::optional<http::DeltaSeconds> max_age, min_fresh, max_stale;
   bool max_stale_any = false;
 };
+// `has_authorization` is set for any Authorization field: a caller whose key names it clears it again (COA-8).
 Asker asker_of(http::Request const& request, bool has_cookie_credential, ClientRules const& rules);
 
 enum class Verdict : std::uint8_t {

@@ -10,6 +10,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/cache/facts.hpp"
+#include "weir/cache/head.hpp"
 #include "weir/cache/key.hpp"
 #include "weir/cache/rules.hpp"
 #include "weir/cache/vary.hpp"
@@ -33,6 +34,9 @@ struct Requester {
   bool has_cookie_credential = false;
   bool no_store = false;            // Cache-Control of the request as it came
   bool identity_forbidden = false;  // KEY-5
+  // Of a POST: whose URI the Content-Location must name (RFC 9110 9.3.3). Null: a POST's answer is not stored. A request
+  // that a route opted in with its body keyed (COA-12) is asked about as `get`.
+  http::Request const* request = nullptr;
 };
 
 struct FetchTimes {
@@ -49,36 +53,27 @@ struct Storability {
   bool share = false;
   bool fresh_on_arrival = false;    // only then may newcomers join after the head
   NotStored reason = NotStored::unknown;
-  bool response_caused = false;     // STO-5: leaves a hit-for-miss marker
+  // STO-5: leaves a hit-for-miss marker. Not after a request with credentials or a POST, whose answer says nothing about
+  // what others get, and not for 500, 502, 503, 504, which go to all who wait (COA-5): a marker would end coalescing in
+  // front of an origin in trouble.
+  bool response_caused = false;
   Facts facts;                      // etag and last_modified slices are set later, by `build_head`
   VaryNames vary;
   std::vector<std::string> fields_not_stored;  // STO-3: qualified no-cache and private; and Set-Cookie under `strip`
   bool strip_set_cookie = false;    // removed for all, the leader too
 };
 
-// `jitter` is a fresh random number in [0, 1). `body_length`: known complete length, if any (for max_object).
+// `jitter` is a fresh random number in [0, 1). `no-cache` alone counts as freshness information where the status is
+// heuristically cacheable: such an answer is stored, never fresh, and shared with those who waited for it (COA-17).
+// `override_ttl` (FRS-4) does not apply to answers to credentials, nor to stored Set-Cookie without `ignore_cache_control`; it
+// overrules `no-cache`. `ignore_cache_control` lifts neither the rules for credentials nor `set_cookie`.
 Storability storability(Requester const& requester, http::Response const& response, FetchTimes const& times,
                         KeyRules const& key, StorableRules const& storable, FreshnessRules const& freshness, double jitter);
 
-// The head as stored and sent (status line and field lines, no blank line): without hop-by-hop fields, those named in
-// Connection, proxy authentication fields, Age, Content-Length, Transfer-Encoding, Weir-Cache-Control, surrogate tags
-// unless `expose_tags`, and `without`. Adds Date (of receipt) if there is none and "Via: <version> weir". Framing fields are
-// not in it: whoever sends it adds them. `facts` gets the slices of ETag and Last-Modified, if given.
-struct HeadOptions {
-  std::vector<std::string> const* without = nullptr;
-  bool for_store = true;            // false: Age stays (a response that is passed on, not stored)
-  bool expose_tags = false;
-};
-std::string build_head(http::Response const& response, HeadOptions const& options, base::WallTime received, Facts* facts);
-
-// RFC 9111 4.3.4: the stored head updated by a 304's fields (never framing, coding, Content-Type-changing length fields),
-// Date and the rest replaced. `stored_head` as `build_head` made it.
-std::string freshen_head(std::string_view stored_head, http::Response const& not_modified, HeadOptions const& options,
-                         base::WallTime received, Facts* facts);
-// SRV-2: whether this 304 is about the stored response: its strong ETag, if it has one, equals the stored one.
-bool not_modified_matches(std::string_view stored_etag, http::Response const& not_modified) noexcept;
-
-// The field lines of a head made by `build_head`, as views into it.
-std::vector<http::Field> parse_head_fields(std::string_view head);
+// The same for a stored response that this 304 validated (`not_modified_matches` said yes), as RFC 9111 4.3.4 freshens it:
+// directives and Vary of the merged fields, age and Date of the 304.
+Storability storability_freshened(Requester const& requester, std::string_view stored_head, Facts const& stored,
+                                  http::Response const& not_modified, FetchTimes const& times, KeyRules const& key,
+                                  StorableRules const& storable, FreshnessRules const& freshness, double jitter);
 
 }  // namespace weir::cache

@@ -1,0 +1,164 @@
+#include "weir/cache/key.hpp"
+
+#include <algorithm>
+
+#include "parts.hpp"
+#include "weir/http/target.hpp"
+
+namespace weir::cache {
+namespace {
+
+void append_lower(std::string_view text, Bytes& out) {
+  for (char const c : text) out.push_back(http::to_lower(c));
+}
+
+void append_url(std::string_view scheme, std::string_view authority, ForwardTarget const& target, Bytes& out) {
+  auto begin = begin_part(tag::scheme, out);
+  append_lower(scheme, out);
+  end_part(begin, out);
+  // The default port is that of the scheme in lower case.
+  std::string_view const known = http::equal_ignoring_case(scheme, "https") ? "https" : "http";
+  begin = begin_part(tag::host, out);
+  http::append_normalized_host(authority, known, out);
+  end_part(begin, out);
+  append_part(tag::path, target.path, out);
+  if (target.has_query) append_part(tag::query, target.query, out);
+}
+
+void append_value_if_present(char part_tag, http::Fields fields, std::string_view name, KeyRules const& rules, Bytes& out) {
+  auto const before = out.size();
+  auto const begin = begin_part(part_tag, out);
+  if (append_selecting_value(fields, name, rules, out)) {
+    end_part(begin, out);
+  } else {
+    out.resize(before);
+  }
+}
+
+void append_keyed_cookie(http::Fields fields, std::string_view name, Bytes& out) {
+  append_part(tag::cookie, name, out);
+  for_each_cookie(fields, [&](Cookie const& cookie) {
+    if (cookie.name == name) append_part(tag::value, cookie.value, out);
+    return true;
+  });
+}
+
+// For people: bytes that are no printable ASCII as \xNN.
+void append_printable(std::string_view bytes, std::string& out) {
+  static constexpr char digits[] = "0123456789abcdef";
+  for (char const c : bytes) {
+    auto const byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte < 0x7F) {
+      out += c;
+    } else {
+      out += "\\x";
+      out += digits[byte >> 4U];
+      out += digits[byte & 15U];
+    }
+  }
+}
+
+void describe_part(Part const& part, std::string& out) {
+  switch (part.tag) {
+    case tag::get:
+      out += "GET ";
+      return;
+    case tag::method:
+      append_printable(part.bytes, out);
+      out += ' ';
+      return;
+    case tag::scheme:
+      append_printable(part.bytes, out);
+      out += "://";
+      return;
+    case tag::host:
+    case tag::path:
+      append_printable(part.bytes, out);
+      return;
+    case tag::query:
+      out += '?';
+      append_printable(part.bytes, out);
+      return;
+    case tag::header:
+    case tag::selecting:
+      out += ' ';
+      append_printable(part.bytes, out);
+      return;
+    case tag::cookie:
+      out += " cookie:";
+      append_printable(part.bytes, out);
+      return;
+    case tag::value:
+      out += '=';
+      append_printable(part.bytes, out);
+      return;
+    case tag::content_type:
+      out += " content-type=";
+      append_printable(part.bytes, out);
+      return;
+    case tag::content_encoding:
+      out += " content-encoding=";
+      append_printable(part.bytes, out);
+      return;
+    case tag::digest: {
+      static constexpr char digits[] = "0123456789abcdef";
+      out += " body=";
+      for (char const c : part.bytes) {
+        out += digits[static_cast<unsigned char>(c) >> 4U];
+        out += digits[static_cast<unsigned char>(c) & 15U];
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+void append_primary_key(http::Request const& request, ForwardTarget const& target, KeyRules const& rules,
+                        BodyDigest const* digest, KeyBytes& out) {
+  bool const get = request.method_id == http::Method::get || request.method_id == http::Method::head;
+  append_part(get ? tag::get : tag::method, get ? std::string_view() : request.method, out);
+  append_url(request.scheme, request.authority, target, out);
+  for (auto const& name : rules.headers) {
+    append_part(tag::header, name, out);
+    append_value_if_present(tag::value, request.fields, name, rules, out);
+  }
+  for (auto const& name : rules.cookies) append_keyed_cookie(request.fields, name, out);
+  if (digest != nullptr) {
+    append_part(tag::digest, {reinterpret_cast<char const*>(digest->data()), digest->size()}, out);
+    append_value_if_present(tag::content_type, request.fields, "content-type", rules, out);
+    append_value_if_present(tag::content_encoding, request.fields, "content-encoding", rules, out);
+  }
+}
+
+void append_url_key(std::string_view scheme, std::string_view authority, ForwardTarget const& target, KeyBytes& out) {
+  append_part(tag::get, {}, out);
+  append_url(scheme, authority, target, out);
+}
+
+std::string describe_key(std::string_view key) {
+  std::string out;
+  while (auto const part = take_part(key)) describe_part(*part, out);
+  return out;
+}
+
+std::string partition_of(std::string_view key) {
+  std::string out;
+  while (auto const part = take_part(key)) {
+    if (part->tag == tag::scheme)
+      out.append(part->bytes).append("://");
+    else if (part->tag == tag::host || part->tag == tag::path)
+      out += part->bytes;
+    if (part->tag == tag::path) break;
+  }
+  return out;
+}
+
+bool has_authorization_credential(http::Fields request, KeyRules const& rules) noexcept {
+  return request.has(http::FieldId::authorization) &&
+         std::ranges::none_of(rules.headers, [](auto const& name) { return name == "authorization"; });
+}
+
+}  // namespace weir::cache
