@@ -2,6 +2,7 @@
 //
 //   weir-demo-burst WEIR ORIGIN [CLIENTS]   ADDRESS:PORT each; prints what the clients got and what the origin saw
 //   weir-demo-burst --wait ADDRESS:PORT     until somebody listens there, for at most 10 s
+//   weir-demo-burst --listens ADDRESS:PORT  exit code 0 if somebody listens there now
 //   weir-demo-burst --free-port             a port that nobody uses now
 //
 // Exit code 0 if every client got the same whole answer and the origin was asked once.
@@ -131,13 +132,18 @@ int burst(Tcp::endpoint weir, Tcp::endpoint origin, std::size_t clients) {
   return all_alike && calls == "1" ? 0 : 1;
 }
 
+bool listens(Tcp::endpoint peer) {
+  asio::io_context context(1);
+  Tcp::socket socket(context);
+  boost::system::error_code error;
+  socket.connect(peer, error);
+  return !error;
+}
+
 int wait_for(Tcp::endpoint peer) {
   asio::io_context context(1);
   for (auto const end = Steady::now() + std::chrono::seconds(10); Steady::now() < end;) {
-    Tcp::socket socket(context);
-    boost::system::error_code error;
-    socket.connect(peer, error);
-    if (!error) return 0;
+    if (listens(peer)) return 0;
     asio::steady_timer(context, std::chrono::milliseconds(20)).wait();
   }
   std::fprintf(stderr, "weir-demo-burst: nobody listens there\n");
@@ -154,8 +160,11 @@ int print_free_port() {
 int run(std::vector<std::string> const& arguments) {
   if (arguments == std::vector<std::string>{"--free-port"}) return print_free_port();
   if (arguments.size() == 2 && arguments[0] == "--wait") return wait_for(parse_endpoint(arguments[1]));
+  if (arguments.size() == 2 && arguments[0] == "--listens") return listens(parse_endpoint(arguments[1])) ? 0 : 1;
   if (arguments.size() < 2 || arguments.size() > 3) {
-    std::fprintf(stderr, "usage: weir-demo-burst WEIR ORIGIN [CLIENTS] | --wait ADDRESS:PORT | --free-port\n");
+    std::fprintf(
+        stderr,
+        "usage: weir-demo-burst WEIR ORIGIN [CLIENTS] | --wait ADDRESS:PORT | --listens ADDRESS:PORT | --free-port\n");
     return 2;
   }
   std::size_t const clients = arguments.size() == 3 ? std::strtoul(arguments[2].c_str(), nullptr, 10) : 1000;

@@ -1,0 +1,39 @@
+# make run      Weir on 127.0.0.1:8080 in front of a slow demo origin; ORIGIN=url for your own
+# make demo     1,000 clients at once on one cold key, and what the origin saw of them
+# make build    build/release/weir
+# make test     everything that proves it; missing Debian packages are installed, no service is started
+# make fuzz     each fuzz target for FUZZ_SECONDS (60)
+# make format   clang-format over the tree
+# make clean    removes build/
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+
+.PHONY: build run demo test fuzz format clean packages-build packages-test packages-tools
+
+build: packages-build
+	cmake --preset release -DWEIR_TESTS=OFF --log-level=WARNING
+	cmake --build build/release -j $(JOBS)
+
+run: build
+	@bench/demo/run serve
+
+demo: build
+	@bench/demo/run burst
+
+test: packages-build packages-test
+	cmake --preset release -DWEIR_TESTS=ON --log-level=WARNING
+	cmake --build build/release -j $(JOBS)
+	ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-tests=error
+
+fuzz: packages-build packages-test
+	.ci/fuzz $(FUZZ_SECONDS)
+
+format: packages-tools
+	git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format -i
+
+clean:
+	rm -rf build
+
+packages-build packages-test packages-tools: packages-%:
+	@docker/install $*
