@@ -106,10 +106,15 @@ CodingChoice choose_coding(Fields request, std::span<std::string const> supporte
 }
 
 void append_normalized_languages(std::string_view combined, std::string& out) {
+  // No language list has a quoted-string. How an origin reads one is unknown: kept whole, it is equal to itself alone.
+  if (combined.find('"') != std::string_view::npos) {
+    out += lower(trim(combined));
+    return;
+  }
   std::vector<Preference> preferences;
   for_each_member(combined, [&preferences](std::string_view member) {
     auto preference = parse_preference(member);
-    // How an origin reads a bad weight is unknown: kept whole, such a member is equal to no well-formed one.
+    // The same for a member with a bad weight.
     if (preference.weight < 0) preference = {member};
     if (preference.weight > 0 && !preference.name.empty()) preferences.push_back(preference);
     return true;

@@ -15,11 +15,12 @@ struct CodingChoice {
 };
 
 // The coding of `supported` that the client prefers: highest q, ties by `supported`'s order. Absent field: identity.
-// `*` stands for the first of `supported` that is not named.
+// `*` stands for the first of `supported` that is not named. The first mention of a coding decides; one with a malformed
+// weight is no mention.
 CodingChoice choose_coding(Fields request, std::span<std::string const> supported) noexcept;
 
 // Accept-Language in a form in which equal preferences have equal bytes: tags lower case, ordered by q (stable), q=0
-// dropped, parameters dropped, joined by ','. Appended to `out`.
+// dropped, parameters dropped, joined by ','. What is malformed is kept as it is. Appended to `out`.
 void append_normalized_languages(std::string_view combined, std::string& out);
 // The best of `available` by RFC 4647 look-up over the preferences; empty if none fits.
 std::string_view choose_language(std::string_view combined, std::span<std::string const> available) noexcept;

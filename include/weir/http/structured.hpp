@@ -22,7 +22,8 @@ struct SfMember { bool is_inner_list = false; SfItem item; std::vector<SfItem> i
 using SfList = std::vector<SfMember>;
 using SfDictionary = std::vector<std::pair<std::string, SfMember>>;  // later keys replace earlier ones in place
 
-// Strict: nothing if any byte does not fit the grammar. `text` is the combined field value.
+// Strict: nothing if any byte does not fit the grammar, or there are more than 1,024 members, 256 items in an inner list or
+// 256 parameters. `text` is the combined field value.
 std::optional<SfList> parse_sf_list(std::string_view text);
 std::optional<SfDictionary> parse_sf_dictionary(std::string_view text);
 std::optional<SfItem> parse_sf_item(std::string_view text);

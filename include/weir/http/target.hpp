@@ -23,7 +23,8 @@ struct Target {
 // escapes. User information in an authority is refused. Nothing for anything else.
 std::optional<Target> parse_target(std::string_view target) noexcept;
 
-// Registered name with '_' allowed, IPv4, or an IPv6 literal in brackets; optional port 0 to 65535 (an empty one is allowed).
+// Registered name, IPv4, or an IPv6 literal in brackets; optional port 0 to 65535 (an empty one is allowed). A name is of
+// letters, digits, '-', '.', '_' and '~', at most 255 bytes, no label empty, one final dot allowed; no percent-escapes.
 bool is_host(std::string_view authority) noexcept;
 // KEY-2: lower case, without the scheme's default port, an empty port and the trailing dot. `authority` passed `is_host`.
 // Appends to `out`.
