@@ -1,12 +1,13 @@
 // One fetch under way as others see it: a head (or an error) and a body that only grows. The fetch (proxy/fetch) is its only
 // writer; readers hold a Ref and a Reader. Bodies of known length that will be stored grow in their final place
 // (`StoredResponse::body_area`), others in 16 KiB blocks. Threads: the writer's calls from its worker, the rest from any;
-// one mutex a flight, never held across a call out.
+// one mutex a flight, never held across a call out; a caller may hold a shard's mutex of the flight table.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -32,7 +33,7 @@ struct Failure {
 };
 // "connection_refused"; RFC 9209 2.3.
 std::string_view proxy_error(FailureKind kind) noexcept;
-// 502, 503 or 504.
+// 502, 503 or 504; 508 for a loop (FWD-6).
 int status_of(FailureKind kind) noexcept;
 
 // What a fetch publishes once its response's head is there. Immutable after `publish`.
@@ -45,7 +46,7 @@ struct FlightHead {
   cache::Facts facts;                     // meaningful when `shareable`
   std::string selector;                   // of the request that was sent, for the response's Vary; empty: no Vary
   bool shareable = false;                 // to those who joined before it came
-  bool joinable = false;                  // to those who come later (COA-17)
+  bool joinable = false;                  // to those who come later (COA-17); counts only with `shareable` and `stored`
   bool stored = false;                    // will be stored if it arrives whole
   bool origin_error = false;              // 500, 502, 503, 504 (COA-5): goes to every waiter
   std::string_view etag() const noexcept { return std::string_view(head).substr(facts.etag.offset, facts.etag.size); }
@@ -58,10 +59,11 @@ inline constexpr std::size_t block_size = 16 * 1024;
 
 // A piece of body, counted: a reader that writes from it keeps it alive.
 struct Block : base::Counted<Block> {
-  explicit Block(cache::MemoryAccount& a) : account(&a) { account->add(sizeof(Block)); }
+  explicit Block(cache::MemoryAccount& a) noexcept : account(&a) { account->add(sizeof(Block)); }
   ~Block() { account->subtract(sizeof(Block)); }
   cache::MemoryAccount* account;
   std::size_t size = 0;                   // bytes written; only the writer changes it, under the flight's mutex
+  std::size_t readers = 0;                // whose cursor is in it; under the flight's mutex
   char bytes[block_size];
 };
 
@@ -74,19 +76,41 @@ enum class BodyState : std::uint8_t {
 
 class Flight;
 
+// A unit of interest in a flight: as long as somebody holds one, the fetch is wanted (COA-2). The table gives one to each
+// waiter it tells `head` and to each request that may `read_now`; a Reader takes it over. The flight's own ticket holds one
+// until it has published. When the last one goes, the fetch is told (`Flight::set_on_abandoned`).
+class Interest {
+ public:
+  Interest() = default;
+  Interest(base::Ref<Flight> flight) noexcept;  // NOLINT: a counted pointer and a unit of interest are one thing to a reader
+  Interest(Interest&& other) noexcept = default;
+  Interest& operator=(Interest&& other) noexcept;
+  ~Interest() { reset(); }
+  void reset() noexcept;
+
+  explicit operator bool() const noexcept { return flight_ != nullptr; }
+  Flight* operator->() const noexcept { return flight_.get(); }
+  Flight& operator*() const noexcept { return *flight_; }
+  base::Ref<Flight> const& flight() const noexcept { return flight_; }
+
+ private:
+  base::Ref<Flight> flight_;
+};
+
 // One reader's place in one body. Owned by the reading coroutine; registers in its constructor, departs in its destructor.
 class Reader {
  public:
-  explicit Reader(base::Ref<Flight> flight);
+  explicit Reader(Interest interest) noexcept;
   ~Reader();
   Reader(Reader const&) = delete;
   Reader& operator=(Reader const&) = delete;
 
   struct Chunk {
     BodyState state = BodyState::growing;
-    std::span<char const> bytes;          // may be empty while growing; valid until the next call or `skip`
+    std::span<char const> bytes;          // may be empty while growing; valid until the next call of `peek` or `advance`
   };
-  // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end.
+  // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end. `broken` comes at
+  // once, with what is there: whoever has sent nothing yet need not begin. `cut_off` comes without bytes.
   Chunk peek(std::size_t limit = 256 * 1024) noexcept;
   // Moves the cursor over bytes that were written to the client; may free blocks and wake the writer.
   void advance(std::size_t bytes) noexcept;
@@ -98,17 +122,18 @@ class Reader {
 
  private:
   friend class Flight;
+  Interest flight_;
   base::ListHook hook_;
-  base::Ref<Flight> flight_;
   base::Ref<Block> pinned_;
-  std::uint64_t cursor_ = 0;
-  bool cut_off_ = false;
+  std::uint64_t cursor_ = 0;              // changed under the flight's mutex, by its owner only
+  Waiter* waiting_ = nullptr;             // linked; under the flight's mutex
+  bool cut_off_ = false;                  // under the flight's mutex
 };
 
 class Flight : public base::Counted<Flight> {
  public:
-  // `worker`: of the fetch. `window`: bytes that may be held for readers once the body is not (any more) to be stored.
-  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number, std::uint64_t began);
+  // `worker`: of the fetch. `began`: its place in the order in which this process's fetches began.
+  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number, std::uint64_t began) noexcept;
   ~Flight();
 
   std::uint16_t worker() const noexcept { return worker_; }
@@ -116,35 +141,45 @@ class Flight : public base::Counted<Flight> {
   std::uint64_t began() const noexcept { return began_; }
 
   // ---- the writer ----
-  // Once, before the head is published through the table (or `publish_alone`). With `place` (known length, to be stored) the
-  // body grows in place->body_area(), else in blocks. `window` bounds blocks held.
-  void set_head(std::unique_ptr<FlightHead const> head, base::Ref<cache::StoredResponse> place, std::uint64_t window) noexcept;
+  // Once, before the head is published through the table. With `place` (known length, to be stored) the body grows in
+  // place->body_area(), else in blocks. `window`: bytes that may be held for readers once the body is not (any more) to be
+  // stored; one block more may be held. A body that is to be stored is held whole, bounded by its writer (`outgrow`).
+  void set_head(std::unique_ptr<FlightHead const> head, base::Ref<cache::StoredResponse> place, std::uint64_t window,
+                base::SteadyTime now) noexcept;
   // Where to put the next bytes (1 to block_size, or up to the rest of the place). Empty: the window is full, link a waiter
   // with `wait_for_room`. Throws std::bad_alloc.
   std::span<char> room();
-  void commit(std::size_t bytes) noexcept;              // they are there: wakes those who wait for bytes
+  // They are there: wakes those who wait for bytes. `now` is COA-3's "last body byte".
+  void commit(std::size_t bytes, base::SteadyTime now) noexcept;
   bool wait_for_room(Waiter& waiter) noexcept;          // false: there is room
   bool cancel_wait_for_room(Waiter& waiter) noexcept;
   void finish(bool whole) noexcept;                     // once; complete or broken
-  // COA-9: it outgrew max_object. Not stored, nobody joins any more (the table is told by the caller), blocks before the
-  // slowest reader are freed, and `room` may be refused.
+  // COA-9: it outgrew max_object and is not stored. First `LeaderTicket::close_to_newcomers`, then this; then look at
+  // `interest`, as the last may have gone while it was still to be stored. Blocks before the slowest reader are freed, and
+  // `room` may be refused.
   void outgrow() noexcept;
-  // Readers a whole window behind are cut off; returns how many. Called after the stall allowance is used up.
+  // Readers a whole window behind are cut off; returns how many. Called after the stall allowance is used up; there is room
+  // afterwards. Who was given the head and has not begun to read by then is cut off when it does.
   std::size_t cut_off_stalled() noexcept;
   std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   // For storing a body of unknown length: copies all blocks. Only when complete and never outgrown.
   void copy_to(char* out) const noexcept;
+  // Set by the fetch before it starts; called from any thread (also from inside `publish_head`), outside every mutex, when
+  // the last interest goes. It must be quick and not throw, and looks again on the fetch's own worker: newcomers may have
+  // joined a body that is to be stored, and it may be called more than once. `clear` waits for a call that is under way; the
+  // ticket's destructor clears too, so `context` outlives the ticket.
+  void set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept;
+  void clear_on_abandoned() noexcept;
 
   // ---- everyone ----
   FlightHead const* head() const noexcept { return head_.load(std::memory_order_acquire); }
-  // Readers and slot waiters who still want it. The fetch looks at this when its answer cannot be stored.
+  BodyState body_state() const noexcept { return state_.load(std::memory_order_acquire); }  // never cut_off
+  // Units of interest: readers, those who are about to read, and the ticket until it has published. The fetch looks at this
+  // when its answer cannot be stored.
   std::size_t interest() const noexcept { return interest_.load(std::memory_order_acquire); }
-  void add_interest() noexcept { interest_.fetch_add(1, std::memory_order_acq_rel); }
-  // Returns true if that was the last one; then whoever calls it tells the fetch (see `on_abandoned`).
-  bool drop_interest() noexcept { return interest_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  // Set by the fetch before it starts, called (from any thread, must be quick and not throw) when the last interest goes.
-  void set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept;
-  void clear_on_abandoned() noexcept;
+  // When the permit was taken; when the last bytes (or the head) came.
+  std::optional<base::SteadyTime> started() const noexcept { return read_time(started_); }
+  std::optional<base::SteadyTime> progressed() const noexcept { return read_time(progressed_); }
 
   // An invalidation came after it began (COA-14): it takes no newcomers and its entry is not stored. Set by the table.
   bool overruled() const noexcept { return overruled_.load(std::memory_order_acquire); }
@@ -152,8 +187,22 @@ class Flight : public base::Counted<Flight> {
 
  private:
   friend class Reader;
-  void wake_byte_waiters(std::unique_lock<std::mutex>& lock) noexcept;
-  void release_passed_blocks() noexcept;
+  friend class Interest;
+  friend class LeaderTicket;
+  using Time = std::atomic<base::SteadyTime::rep>;
+  static constexpr auto no_time = std::numeric_limits<base::SteadyTime::rep>::min();
+  static std::optional<base::SteadyTime> read_time(Time const& time) noexcept;
+  static bool unlink_room_waiter(Waiter& waiter) noexcept;
+
+  void drop_interest() noexcept;
+  void tell_abandoned() noexcept;
+  // All below: under the mutex.
+  std::size_t block_of(std::uint64_t offset) const noexcept { return (offset - first_offset_) / block_size; }
+  std::size_t& readers_at(std::uint64_t offset) noexcept;
+  bool full() const noexcept;
+  void release_passed_blocks(bool wait_for_late) noexcept;
+  void choose_byte_waiters(WaiterList& chosen) noexcept;
+  void choose_room_waiter(WaiterList& chosen) noexcept;
 
   Waker& waker_;
   cache::MemoryAccount& account_;
@@ -164,15 +213,20 @@ class Flight : public base::Counted<Flight> {
   std::atomic<std::uint64_t> size_{0};                  // bytes of body there
   std::atomic<std::size_t> interest_{0};
   std::atomic<bool> overruled_{false};
+  std::atomic<BodyState> state_{BodyState::growing};    // written under the mutex
+  Time started_{no_time};
+  Time progressed_{no_time};
+  std::atomic<std::uint32_t> abandoned_calls_{0};       // under way
 
   mutable std::mutex mutex_;                            // guards all below
   std::unique_ptr<FlightHead const> head_owner_;
   base::Ref<cache::StoredResponse> place_;
-  std::deque<base::Ref<Block>> blocks_;
+  std::deque<base::Ref<Block>> blocks_;                 // all but the last are full
   std::uint64_t first_offset_ = 0;                      // of blocks_.front()
-  std::uint64_t window_ = 0;
-  BodyState state_ = BodyState::growing;
+  std::size_t window_blocks_ = 0;
   bool windowed_ = false;                               // blocks may be dropped
+  std::size_t registered_ = 0;                          // readers
+  std::size_t at_end_ = 0;                              // of these: at a block that is not there yet
   base::List<Reader, &Reader::hook_> readers_;
   WaiterList byte_waiters_;
   WaiterList room_waiter_;

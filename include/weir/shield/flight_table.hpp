@@ -1,9 +1,11 @@
 // The heart (SPEC section 6): which requests wait for which fetch. A slot is the place of a key; it owns the fetches under
 // way for that key and the requests that wait for a head. 64 shards by primary-key hash, one mutex each, never held across
 // a call out; waiters are chosen under it and woken after it. Join and leave of followers allocate nothing. Knows neither
-// store nor socket nor clock. Owner: the daemon; outlives the workers. Threads: any.
+// store nor socket nor clock. Owner: the daemon; outlives the workers. Threads: any. Lock order: shard, then flight.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,7 +25,7 @@ struct CoalesceRules {
   std::uint32_t max_waiters = 10'000;                            // on one slot (COA-15)
   std::uint32_t max_flights = 16'384;
   base::Duration leader_max_age = std::chrono::seconds(10);      // COA-3
-  std::uint32_t max_fetches_per_slot = 3;
+  std::uint32_t max_fetches_per_slot = 3;                        // of those that a newcomer may wait for
 };
 
 // What a waiter is told. Written by the waker before the waiter is chosen.
@@ -36,24 +38,35 @@ enum class Told : std::uint8_t {
   head,        // `flight` has a head: read it
 };
 
+// Can be joined again once it is free. `worker`, `resume` and `context` are its owner's to set.
 struct SlotWaiter : Waiter {
+  ~SlotWaiter() { let_go(); }
+
   Told told = Told::nothing;
-  bool leader = false;             // caused the newest fetch of the slot
+  bool leader = false;             // while it waits: caused a fetch of the slot; once told: caused the one that answers
   bool validated = false;          // for `entry`: the origin said 304 (fwd-status 304)
   Failure failure;
   cache::Entry entry;
-  base::Ref<Flight> flight;
-  void* slot = nullptr;            // the table's own
+  Interest flight;                 // for `head`; move it into a Reader, or let go of it when there is nothing to read
   std::uint64_t waits_since_number = 0;   // the purge number when it came (COA-14); set by join
+
+  // The table's own; set by join.
+  void* slot = nullptr;
+  std::uint64_t hash = 0;
+  std::uint64_t must_see = 0;      // a fetch that took a lower purge number began too early for it (COA-14)
+  std::uint64_t came_after = 0;    // the newest fetch of the process that had begun when it came
+  std::uint64_t leads = 0;         // Flight::began of the fetch it caused; 0: none
 };
 
 class FlightTable;
+struct Slot;    // the table's own
+struct Place;   // a flight in a slot; the table's own
 
 // The fetch's hold on its place(s) in the table. Move-only. Its destructor is the failure path: who still waits is told
 // `failed(internal)` if nothing was published, a growing body is finished as broken, the places are given back.
 class LeaderTicket {
  public:
-  LeaderTicket() = default;
+  LeaderTicket() noexcept;
   LeaderTicket(LeaderTicket&& other) noexcept;
   LeaderTicket& operator=(LeaderTicket&& other) noexcept;
   ~LeaderTicket();
@@ -62,40 +75,56 @@ class LeaderTicket {
   Flight& flight() const noexcept { return *flight_; }
   base::Ref<Flight> const& flight_ref() const noexcept { return flight_; }
 
-  // The flight also answers for this variant key from now on (its request has these selecting values). Does nothing if
-  // another flight is there. Throws std::bad_alloc.
+  // The flight also answers for this variant key from now on (its request has these selecting values). Once; does nothing if
+  // another flight is there, or if it takes no newcomers. Throws std::bad_alloc, then nothing has changed.
   void also_answers(std::string_view selector);
 
   // Permit taken, request about to be sent: COA-3's clock starts.
   void started(base::SteadyTime now) noexcept;
 
   // Exactly one of these, once, tells everyone on the slot (all places). `publish_head` needs `flight().set_head` before.
-  //   shareable:      all waiters get `head`; the flight stays joinable if the head says so, else leaves the slot
-  //   not shareable:  the leader gets `head`, the others `reenter`; the flight leaves the slot at once
-  //   origin_error:   all waiters get `head` (whoever reads decides what it may show); leaves the slot
+  //   shareable:      all waiters get `head`; the flight stays joinable if the head says so, else takes no newcomers
+  //   not shareable:  the leader gets `head`, the others `reenter`; no newcomers. If the leader has gone, nobody reads
+  //   origin_error:   all waiters get `head` (whoever reads decides what it may show); no newcomers
+  // An answer that is to be stored keeps its places, closed, until `leave`, so that `overrule` still finds it.
+  // "All waiters" are those who came before every invalidation that the fetch missed (COA-14). An error (a failure or an
+  // origin_error) is told only to those who have no other fetch to wait for (COA-4); who caused another fetch that is under
+  // way waits for its own rather than re-enter.
   void publish_head() noexcept;
   void publish_entry(cache::Entry entry, bool validated) noexcept;   // leaves the slot
   void publish_by_variant() noexcept;                                // leaves the slot
-  void publish_failure(Failure failure) noexcept;                    // leaves the slot; only if no other fetch is under way are waiters told
+  void publish_failure(Failure failure) noexcept;                    // leaves the slot
 
-  // Newcomers cannot join any more (COA-9 outgrown); readers stay.
+  // Whether anybody waits on its slots or reads it (COA-2, FWD-7).
+  bool wanted() const noexcept;
+  // Newcomers cannot join any more (COA-9 outgrown); waiters and readers stay.
   void close_to_newcomers() noexcept;
-  // The entry is visible to look-ups (or there will be none): the places are given back. Idempotent.
+  // The entry is visible to look-ups (or there will be none): the places are given back. Idempotent. Who leaves without a
+  // word has failed.
   void leave() noexcept;
 
  private:
   friend class FlightTable;
-  struct Place;
+  struct News;
+  void tell(News const& news) noexcept;
+  void tell_slot(Place& place, News const& news, WaiterList& chosen) noexcept;
+  void uncount() noexcept;
+  void end() noexcept;
+
   FlightTable* table_ = nullptr;
   base::Ref<Flight> flight_;
+  Interest interest_;              // until it has published
+  std::uint64_t hash_ = 0;
   bool published_ = false;
-  void* places_[2] = {nullptr, nullptr};
+  bool counted_ = false;           // in FlightTable::flights
+  std::array<std::unique_ptr<Place>, 2> places_;
 };
 
 struct FlightKey {
   std::string_view primary;
   std::uint64_t hash = 0;          // of `primary`
   std::string_view selector;       // encoded selecting values for the known vary spec; empty if there is none
+  std::uint64_t must_see = 0;      // highest number of a purge that applies to this key by URL, prefix, site or all (COA-14)
 };
 
 enum class Joined : std::uint8_t {
@@ -107,14 +136,14 @@ enum class Joined : std::uint8_t {
 
 struct JoinResult {
   Joined joined = Joined::overflow;
-  base::Ref<Flight> flight;
+  Interest flight;                 // for `read_now`; move it into a Reader
   LeaderTicket ticket;
 };
 
 struct FlightRow {                  // for /v1/flights
   std::string key;                  // primary key bytes
   std::uint32_t waiters = 0;
-  std::uint32_t fetches = 0;
+  std::uint32_t fetches = 0;        // under way, those that take no newcomers too
   std::uint64_t received = 0;       // body bytes of the newest
   bool head = false;
   std::optional<base::SteadyTime> started;
@@ -125,8 +154,9 @@ class FlightTable {
   FlightTable(Waker& waker, cache::MemoryAccount& account, cache::PurgeNumber& purges);
   ~FlightTable();                   // asserts that it is empty
 
-  // The only way in. A request that finds no fetch under way that it may use leads. The flight takes its purge number here.
-  // Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
+  // The only way in. A request that finds no fetch under way that it may use leads, also one that finds the newest overdue
+  // (COA-3). The flight takes its purge number here. Work for nobody joins too, and cancels its waiter when it leads; when it
+  // does not lead there is nothing to do. Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
   JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
 
   // COA-4: still waiting and its patience is over: starts a replacement if COA-3 allows, with the waiter staying linked.
@@ -134,14 +164,16 @@ class FlightTable {
   std::optional<LeaderTicket> replace_overdue(SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
 
   // For a waiter whose timer or cancellation came first: true if it was linked (and now is free and gone from the slot);
-  // false: it is chosen, its post is on the way.
+  // false: it is chosen, its post is on the way. Not for one that was resumed already: look at its state first.
   bool cancel(SlotWaiter& waiter) noexcept;
 
-  // A flight of its own, for a fetch that nobody may join: in no slot.
-  base::Ref<Flight> alone(std::uint16_t worker);
+  // A fetch that nobody may join, in a slot that nobody finds: published, overruled and left like any other, as its answer
+  // may be stored. The waiter is linked. Not bounded by max_flights (the limiter bounds it), not counted in `flights`.
+  // Throws std::bad_alloc, then nothing has changed.
+  LeaderTicket alone(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker);
 
-  // COA-14, SRV-6: flights under way for the primary key (all variants) that began below `number` take no newcomers and
-  // store nothing. Returns how many.
+  // COA-14, SRV-6: flights under way for the primary key (all variants, and alone) that began below `number` take no
+  // newcomers and store nothing. Returns how many. `number` was taken from the table's PurgeNumber before the call.
   std::size_t overrule(std::string_view primary, std::uint64_t hash, std::uint64_t number) noexcept;
 
   std::size_t flights() const noexcept { return count_.load(std::memory_order_relaxed); }
@@ -152,6 +184,10 @@ class FlightTable {
  private:
   friend class LeaderTicket;
   struct Impl;
+  // Both under the mutex of the slot's shard.
+  LeaderTicket lead(Slot& slot, SlotWaiter& waiter, base::Ref<Flight> flight, std::unique_ptr<Place> place,
+                    std::uint64_t hash) noexcept;
+  void wait_on(Slot& slot, SlotWaiter& waiter, std::uint64_t must_see) noexcept;
   std::unique_ptr<Impl> impl_;
   std::atomic<std::size_t> count_{0};
   std::atomic<std::size_t> waiting_{0};
