@@ -22,8 +22,8 @@ class ChunkedDecoder {
   enum class Step : std::uint8_t { malformed, need_more, payload, done };
   struct Result {
     Step step = Step::malformed;
-    std::size_t consumed = 0;         // bytes of `in` that are dealt with; give the rest again with more behind it
-    std::string_view payload;         // for `payload`: view into `in`
+    std::size_t consumed = 0;  // bytes of `in` that are dealt with; give the rest again with more behind it
+    std::string_view payload;  // for `payload`: view into `in`
   };
   // One step: skips lines up to the next payload, gives at most one piece of payload. `need_more` with everything kept from
   // `consumed` on. `malformed` also when more than max_chunk_line bytes bring no progress.

@@ -12,25 +12,43 @@
 
 namespace weir::wire {
 
-inline constexpr std::size_t max_field_count = 256;   // the room in a head; settings may lower it
+inline constexpr std::size_t max_field_count = 256;  // the room in a head; settings may lower it
 
 struct HeadLimits {
-  std::size_t head_bytes = 16 * 1024;   // start line and fields
-  std::size_t field_count = 100;        // at most max_field_count
+  std::size_t head_bytes = 16 * 1024;  // start line and fields
+  std::size_t field_count = 100;       // at most max_field_count
   std::size_t target = 8 * 1024;
-  std::uint64_t body = 64ULL << 20;     // of a declared length
+  std::uint64_t body = 64ULL << 20;  // of a declared length
 };
 
 // Why a request is refused; also the label of weir_key_rejections_total (SPEC OBS-2).
 enum class Refusal : std::uint8_t {
-  malformed,             // anything Beast refuses that has no better word
-  method, target, target_too_long, version, host_missing, host_repeated, host, field_name, field_value, fields_too_large,
-  too_many_fields, obs_fold, bare_cr_lf, content_length, content_length_repeated, length_and_coding, transfer_coding,
-  chunked_in_1_0, body_too_large, none,
+  malformed,  // anything Beast refuses that has no better word
+  method,
+  target,
+  target_too_long,
+  version,
+  host_missing,
+  host_repeated,
+  host,
+  field_name,
+  field_value,
+  fields_too_large,
+  too_many_fields,
+  obs_fold,
+  bare_cr_lf,
+  content_length,
+  content_length_repeated,
+  length_and_coding,
+  transfer_coding,    // one that we do not know
+  transfer_encoding,  // the field is malformed, or `chunked` is there twice or with parameters
+  chunked_in_1_0,
+  body_too_large,
+  none,
 };
-inline constexpr std::size_t refusal_count = 20;
+inline constexpr std::size_t refusal_count = 21;
 std::string_view label(Refusal refusal) noexcept;
-int status_of(Refusal refusal) noexcept;   // 400, 413, 414, 431, 501, 505
+int status_of(Refusal refusal) noexcept;  // 400, 413, 414, 431, 501, 505
 
 enum class HeadStep : std::uint8_t { refused, need_more, ready };
 
@@ -41,14 +59,15 @@ struct HeadRoom {
 
 struct RequestHead {
   HeadStep step = HeadStep::need_more;
-  Refusal refusal = Refusal::none;      // for `refused`
-  std::size_t size = 0;                 // for `ready`: bytes of the head with its blank line
-  http::Request request;                // for `ready`
+  Refusal refusal = Refusal::none;  // for `refused`
+  std::size_t size = 0;             // for `ready`: bytes of the head with its blank line
+  http::Request request;            // for `ready`
 };
 
 // Looks for one complete request head at the start of `bytes`. Empty lines before it (at most one CRLF) are part of it.
-// `scheme` is the listener's ("http" or "https"). `scanned` carries how far earlier calls looked for the end; 0 at first.
-// Refuses before the head is complete when it is already too long or its first line is bad.
+// `scheme` is the listener's ("http" or "https"). `scanned` carries how far earlier calls looked for the end; 0 at first,
+// and 0 again after `refused` and `ready`. Refuses before the head is complete when it is already too long or its first line
+// is bad.
 RequestHead read_request_head(std::string_view bytes, std::string_view scheme, HeadLimits const& limits, HeadRoom& room,
                               std::size_t& scanned);
 
@@ -58,12 +77,12 @@ struct ResponseHead {
   HeadStep step = HeadStep::need_more;
   ResponseFault fault = ResponseFault::none;
   std::size_t size = 0;
-  http::Response response;              // for `ready`; status 100 to 199 are interim: read on behind them
+  http::Response response;  // for `ready`; status 100 to 199 are interim: read on behind them
 };
 
 // One response head from an origin to a request with `method`. RFC 9112 6.3 framing: HEAD, 1xx, 204 and 304 have none;
-// both Content-Length and Transfer-Encoding, differing or malformed lengths, and codings other than one final chunked are
-// faults. `limits.target` and `limits.body` are not used.
+// both Content-Length and Transfer-Encoding, repeated or malformed lengths, and codings other than one chunked are faults.
+// `limits.target` and `limits.body` are not used. `scanned` as above.
 ResponseHead read_response_head(std::string_view bytes, http::Method method, HeadLimits const& limits, HeadRoom& room,
                                 std::size_t& scanned);
 
