@@ -51,6 +51,20 @@ void append_ascii(std::string& out, char c) {
 
 }  // namespace
 
+std::string valid_utf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t const size = sequence_size(text, i);
+    if (size == 0)
+      out += "\xEF\xBF\xBD";
+    else
+      out += text.substr(i, size);
+    i += size == 0 ? 1 : size;
+  }
+  return out;
+}
+
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t i = 0; i < text.size();) {

@@ -1,0 +1,73 @@
+// What the admin listener tells and asks of the rest of Weir, as functions, so that it knows none of the parts. All are
+// called on the admin thread, one at a time, and must not wait for a worker. Owner: the daemon.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/admin/router.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/observe/metrics.hpp"
+#include "weir/shield/limiter.hpp"
+
+namespace weir::admin {
+
+struct FlightLine {
+  std::string key;  // readable: cache::describe_key
+  std::uint32_t waiters = 0;
+  std::uint32_t fetches = 0;
+  std::uint64_t received = 0;  // body bytes of the newest fetch
+  bool head = false;
+  std::optional<base::Duration> age{};  // since its newest fetch got its permit
+};
+
+struct OriginLine {
+  std::string name;
+  bool reached = false;            // answered anything since the start
+  std::string breaker = "closed";  // closed, half-open, open
+  shield::Limiter::Stats limiter;
+};
+
+struct Stats {
+  base::Duration uptime{};
+  bool draining = false;
+  std::array<std::uint64_t, observe::outcome_count> requests{};
+  std::uint64_t coalesced = 0, fetches = 0;
+  std::uint64_t flights = 0, waiting = 0;
+  std::uint64_t store_bytes = 0, store_max_bytes = 0, store_entries = 0;
+  std::vector<OriginLine> origins;
+
+  // Fills requests, coalesced and fetches.
+  void count(observe::Metrics const& metrics) noexcept;
+};
+
+struct Readiness {
+  bool ready = false;
+  std::string why;  // when not: "draining", "no origin reached yet"
+};
+
+struct Sources {
+  std::function<std::string()> metrics;  // the page
+  std::function<std::string()> config;   // JSON, secrets hidden
+  std::function<std::vector<FlightLine>(std::size_t at_most)> flights;
+  std::function<Stats()> stats;
+  std::function<Readiness()> readiness;
+  std::function<void()> drain;  // returns at once
+};
+
+// Of requests that were answered from the store or an origin, the share that needed no fetch of their own: hits, stale
+// answers and collapsed requests. Nothing before the first such request. Purges, refused, shed and tunnelled requests are
+// left out; errors count as fetches.
+std::optional<double> share_without_fetch(Stats const& stats) noexcept;
+
+// Every call of `admin.listen`; the daemon adds to it.
+Router admin_endpoints(Sources const& sources);
+// What `admin.metrics_listen` opens: /metrics, /healthz and /readyz, without a token.
+Router open_endpoints(Sources const& sources);
+
+}  // namespace weir::admin

@@ -1,0 +1,165 @@
+// The calls of OBS-3 that this Weir answers.
+#include <charconv>
+#include <utility>
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "weir/admin/sources.hpp"
+#include "weir/observe/build.hpp"
+#include "weir/observe/json_text.hpp"
+#include "weir/observe/process.hpp"
+
+namespace weir::admin {
+namespace {
+
+namespace bj = boost::json;
+using observe::Outcome;
+
+constexpr std::size_t default_flights = 100, most_flights = 1000;
+
+Answer serialized(int status, bj::value const& value) { return json(status, bj::serialize(value) + "\n"); }
+Answer plain(int status, std::string text) {
+  return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
+}
+double seconds(base::Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
+
+bj::object limiter_of(shield::Limiter::Stats const& stats) {
+  return {{"fetches", stats.fetches},          {"background", stats.background}, {"uploads", stats.uploads},
+          {"streams", stats.streams},          {"queued", stats.queued},         {"queued_ever", stats.queued_ever},
+          {"most_at_once", stats.most_at_once}};
+}
+
+bj::array origins_of(Stats const& stats) {
+  bj::array rows;
+  for (auto const& origin : stats.origins) {
+    rows.push_back(bj::object{{"name", observe::valid_utf8(origin.name)},
+                              {"reached", origin.reached},
+                              {"breaker", origin.breaker},
+                              {"limiter", limiter_of(origin.limiter)}});
+  }
+  return rows;
+}
+
+bj::object requests_of(Stats const& stats) {
+  bj::object by_outcome;
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < observe::outcome_count; ++i) {
+    by_outcome[label(static_cast<Outcome>(i))] = stats.requests[i];
+    total += stats.requests[i];
+  }
+  return {{"total", total}, {"by_outcome", std::move(by_outcome)}};
+}
+
+Answer answer_stats(Stats const& stats) {
+  auto const process = observe::read_process();
+  auto const share = share_without_fetch(stats);
+  return serialized(200, bj::object{{"version", observe::version},
+                                    {"revision", observe::revision},
+                                    {"uptime_seconds", seconds(stats.uptime)},
+                                    {"draining", stats.draining},
+                                    {"requests", requests_of(stats)},
+                                    {"share_without_fetch", share ? bj::value(*share) : bj::value(nullptr)},
+                                    {"coalesced", stats.coalesced},
+                                    {"origin_fetches", stats.fetches},
+                                    {"flights", {{"under_way", stats.flights}, {"waiting", stats.waiting}}},
+                                    {"memory",
+                                     {{"resident_bytes", process.resident_bytes},
+                                      {"store_bytes", stats.store_bytes},
+                                      {"store_max_bytes", stats.store_max_bytes},
+                                      {"store_entries", stats.store_entries}}},
+                                    {"origins", origins_of(stats)}});
+}
+
+// `limit` of the query: 1 to most_flights; nothing if it is anything else.
+std::optional<std::size_t> limit_of(std::string_view query) {
+  auto const text = query_value(query, "limit");
+  if (!text) return query.empty() ? std::optional(default_flights) : std::nullopt;
+  std::size_t limit = 0;
+  auto const [end, error] = std::from_chars(text->data(), text->data() + text->size(), limit);
+  if (error != std::errc() || end != text->data() + text->size() || limit == 0 || limit > most_flights) return std::nullopt;
+  return limit;
+}
+
+Answer answer_flights(Sources const& sources, Call const& call) {
+  auto const limit = limit_of(call.request.query);
+  if (!limit) return problem(400, "bad-query", "the query may be limit=1 to limit=1000");
+  bj::array rows;
+  for (auto const& flight : sources.flights(*limit)) {
+    rows.push_back(bj::object{{"key", observe::valid_utf8(flight.key)},
+                              {"waiters", flight.waiters},
+                              {"fetches", flight.fetches},
+                              {"received_bytes", flight.received},
+                              {"head", flight.head},
+                              {"age_seconds", flight.age ? bj::value(seconds(*flight.age)) : bj::value(nullptr)}});
+  }
+  return serialized(200, bj::object{{"flights", std::move(rows)}});
+}
+
+Answer answer_metrics(Sources const& sources) {
+  return {.body = sources.metrics(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+Answer answer_readiness(Readiness const& readiness) {
+  return readiness.ready ? plain(200, "ready") : plain(503, readiness.why);
+}
+
+// Probes come without a token: they tell nothing, and kubelets and balancers have none.
+void add_probes(Router& router, Sources const& sources) {
+  router.add(
+      {.method = "GET", .path = "/healthz", .needs_token = false, .handler = [](Call const&) { return plain(200, "ok"); }});
+  router.add({.method = "GET", .path = "/readyz", .needs_token = false, .handler = [sources](Call const&) {
+                return answer_readiness(sources.readiness());
+              }});
+}
+
+void add_metrics(Router& router, Sources const& sources, bool needs_token) {
+  router.add({.method = "GET", .path = "/metrics", .needs_token = needs_token, .handler = [sources](Call const&) {
+                return answer_metrics(sources);
+              }});
+}
+
+}  // namespace
+
+void Stats::count(observe::Metrics const& metrics) noexcept {
+  for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = metrics.total(static_cast<Outcome>(i));
+  coalesced = metrics.total_coalesced();
+  fetches = metrics.total_fetches();
+}
+
+std::optional<double> share_without_fetch(Stats const& stats) noexcept {
+  auto const of = [&](Outcome outcome) { return stats.requests[static_cast<std::size_t>(outcome)]; };
+  std::uint64_t const without = of(Outcome::hit) + of(Outcome::stale) + of(Outcome::collapsed);
+  std::uint64_t const with =
+      of(Outcome::miss) + of(Outcome::revalidated) + of(Outcome::pass) + of(Outcome::bypass) + of(Outcome::error);
+  if (without + with == 0) return std::nullopt;
+  return static_cast<double>(without) / static_cast<double>(without + with);
+}
+
+Router open_endpoints(Sources const& sources) {
+  Router router;
+  add_probes(router, sources);
+  add_metrics(router, sources, false);
+  return router;
+}
+
+Router admin_endpoints(Sources const& sources) {
+  Router router;
+  add_probes(router, sources);
+  add_metrics(router, sources, true);
+  router.add(
+      {.method = "GET", .path = "/v1/config", .handler = [sources](Call const&) { return json(200, sources.config()); }});
+  router.add(
+      {.method = "GET", .path = "/v1/stats", .handler = [sources](Call const&) { return answer_stats(sources.stats()); }});
+  router.add({.method = "GET", .path = "/v1/flights", .handler = [sources](Call const& call) {
+                return answer_flights(sources, call);
+              }});
+  router.add({.method = "POST", .path = "/v1/drain", .changes = true, .handler = [sources](Call const&) {
+                sources.drain();
+                return serialized(202, bj::object{{"draining", true}});
+              }});
+  return router;
+}
+
+}  // namespace weir::admin
