@@ -1,0 +1,82 @@
+// Connections of one worker to one origin (REL-1): keep-alive, bounded, checked before reuse. Names are resolved through
+// Asio's resolver (its own thread, never the worker's) and kept for `resolve_lifetime`, or until connecting to them fails.
+// Owner: the worker. Threads: its worker only.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
+
+#include "weir/base/clock.hpp"
+#include "weir/config/settings.hpp"
+#include "weir/origin/address.hpp"
+#include "weir/shield/flight.hpp"
+#include "weir/wire/deadline.hpp"
+#include "weir/wire/stream.hpp"
+
+namespace weir::origin {
+
+namespace asio = boost::asio;
+
+// getaddrinfo tells no lifetime, so names are asked for again after this.
+inline constexpr base::Duration resolve_lifetime = std::chrono::seconds(30);
+// REL-2: a request that is not idempotent takes a pooled connection only if it was idle for less than this.
+inline constexpr base::Duration fresh_for = std::chrono::seconds(1);
+
+// One connection with its time limit and what was read beyond the last message.
+struct Connection {
+  explicit Connection(std::shared_ptr<wire::Stream> s) : stream(std::move(s)), deadline(stream) {}
+  std::shared_ptr<wire::Stream> stream;
+  wire::Deadline deadline;
+  bool reused = false;               // came out of the pool: may turn out dead at the first byte
+  base::SteadyTime idle_since{};
+};
+
+enum class Want : std::uint8_t { any, fresh_enough, new_only };
+
+struct Connected {
+  std::unique_ptr<Connection> connection;   // null: `failure`
+  shield::FailureKind failure = shield::FailureKind::internal;
+};
+
+class Pool {
+ public:
+  // `settings` stays valid as long as the pool; `tls` is null for plain origins.
+  Pool(asio::io_context& io, config::Origin const& settings, Address address, std::shared_ptr<asio::ssl::context> tls);
+  ~Pool();
+
+  // A live connection, within `due` and the connect timeout, whichever is first.
+  asio::awaitable<Connected> connect(Want want, base::SteadyTime due);
+  // Back after a whole exchange that left it usable. Over the bound the oldest goes.
+  void keep(std::unique_ptr<Connection> connection);
+  void close_idle() noexcept;
+  // Drops what was idle for too long; the worker calls it now and then.
+  void sweep(base::SteadyTime now) noexcept;
+  std::size_t idle() const noexcept { return idle_.size(); }
+  Address const& address() const noexcept { return address_; }
+
+ private:
+  std::unique_ptr<Connection> take_idle(base::Duration younger_than, base::SteadyTime now);
+  asio::awaitable<Connected> open(base::SteadyTime due);
+  asio::awaitable<shield::FailureKind> connect_tcp(wire::Stream::Socket& socket, base::SteadyTime due);
+
+  asio::io_context& io_;
+  config::Origin const& settings_;
+  Address address_;
+  std::shared_ptr<asio::ssl::context> tls_;
+  std::deque<std::unique_ptr<Connection>> idle_;
+  std::vector<asio::ip::tcp::endpoint> resolved_;
+  base::SteadyTime resolved_until_{};
+};
+
+// Verification against the system's or the configured authorities. Throws boost::system::system_error at start-up.
+std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& settings);
+
+}  // namespace weir::origin

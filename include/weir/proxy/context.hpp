@@ -1,0 +1,67 @@
+// What exchanges and fetches work with: `Shared` is one for the process, `Local` one for each worker. The daemon owns both
+// and the parts they refer to. Threads: Shared's parts say their own rules; Local belongs to its worker.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <boost/asio/io_context.hpp>
+
+#include "weir/cache/purge_number.hpp"
+#include "weir/cache/stored_response.hpp"
+#include "weir/config/settings.hpp"
+#include "weir/observe/metrics.hpp"
+#include "weir/origin/pool.hpp"
+#include "weir/proxy/client.hpp"
+#include "weir/proxy/park.hpp"
+#include "weir/shield/flight_table.hpp"
+#include "weir/shield/limiter.hpp"
+#include "weir/store/store.hpp"
+
+namespace weir::proxy {
+
+// An origin as all workers share it; kept by name over reloads.
+struct OriginState {
+  OriginState(shield::Waker& waker, config::Origin s)
+      : settings(std::move(s)), limiter(waker, settings.limiter) {}
+  config::Origin const settings;
+  shield::Limiter limiter;
+  std::atomic<bool> reached{false};   // answered anything, once: /readyz
+};
+
+struct Shared {
+  store::Store& store;
+  shield::FlightTable& flights;
+  cache::PurgeNumber& purges;
+  cache::MemoryAccount& memory;
+  Mailboxes& mailboxes;
+  std::map<std::string, std::unique_ptr<OriginState>>& origins;
+  std::string cdn_loop_id;                       // "weir-<instance>"
+  std::uint64_t flight_bytes_max = 0;            // coalesce.max_bytes
+  std::atomic<std::uint64_t> flight_bytes{0};    // what flights hold that no store entry owns yet
+  std::atomic<std::uint64_t> fetches_under_way{0};  // alone ones too; drain waits for them
+  std::atomic<bool> draining{false};
+};
+
+struct Local {
+  Local(Shared& s, asio::io_context& i, std::uint16_t w, observe::WorkerMetrics& m)
+      : shared(s), io(i), worker(w), metrics(m), random(std::random_device{}()) {}
+
+  Shared& shared;
+  asio::io_context& io;
+  std::uint16_t worker;
+  observe::WorkerMetrics& metrics;
+  std::shared_ptr<config::Settings const> settings;   // the newest; an exchange that waits keeps its own
+  std::map<std::string, std::unique_ptr<origin::Pool>> pools;
+  InboxPool inboxes;
+  std::minstd_rand random;
+  std::string scratch;                                 // for heads that are written without waiting
+  double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(random); }
+};
+
+}  // namespace weir::proxy

@@ -1,0 +1,130 @@
+// The story of one request (DESIGN "The story of one request"; SPEC sections 2 to 7). Two acts: `answer_at_once` takes the
+// steps that need no waiting, on the stack of the session, and writes a hit; everything else is `answer`, one coroutine. Owner:
+// the session. Threads: its worker.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "weir/cache/key.hpp"
+#include "weir/cache/reuse.hpp"
+#include "weir/proxy/answer.hpp"
+#include "weir/proxy/context.hpp"
+#include "weir/proxy/fetch.hpp"
+#include "weir/proxy/routing.hpp"
+
+namespace weir::proxy {
+
+enum class After : std::uint8_t { close, keep_alive };
+
+class Exchange {
+ public:
+  explicit Exchange(Local& local);
+  ~Exchange();
+  Exchange(Exchange const&) = delete;
+  Exchange& operator=(Exchange const&) = delete;
+
+  // A request to answer. One exchange takes any number of requests that are answered at once, one after the other, and ends with
+  // the first that is not. `request` and the bytes that it points into stay valid until `hold_request`.
+  void begin(Client& client, http::Request const& request, base::Now now) noexcept;
+  // True: the answer is in the socket. False: `answer` must follow.
+  bool answer_at_once();
+  // What the connection is good for after `answer_at_once` said true.
+  After after() const noexcept { return keep_alive() ? After::keep_alive : After::close; }
+  // Copies the request out of the client's read buffer, which then may go.
+  void hold_request();
+  bool has_body() const noexcept { return request_.has_body(); }
+
+  asio::awaitable<After> answer();
+
+ private:
+  enum class What : std::uint8_t { refuse, hit, join, alone };
+  // What to do about this request, and what to tell about it.
+  struct Decision {
+    What what = What::refuse;
+    int status = 500;                                // refuse
+    shield::FailureKind failure = shield::FailureKind::internal;
+    ForwardAs forward = ForwardAs::whole;            // join, alone
+    observe::FetchClass why = observe::FetchClass::bypass;
+    observe::CacheStatus cache_status;
+    observe::Outcome outcome = observe::Outcome::error;
+    cache::Entry entry;                              // hit; or the stale one that may be validated, or served when the origin fails
+    cache::Overrule overrule;
+    cache::Reuse reuse;
+    bool may_store = false;
+  };
+  struct Own {                                       // a request that outlives the read buffer
+    std::string bytes;
+    std::vector<http::Field> fields;
+  };
+
+  // What became of a wait.
+  struct News {
+    enum What : std::uint8_t { look_again, adopted, answered } what = look_again;
+    After after = After::close;                      // for `answered`
+  };
+  // A hit in pieces: stored head (empty where `compose_hit` wrote one of its own), then what it wrote, then the body.
+  struct HitParts {
+    std::string_view head, body;
+  };
+
+  Decision decide(base::Now now);
+  Decision decide_cacheable(base::Now now);
+  Decision refuse(int status) const;
+  bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
+  void go_alone();
+
+  std::string selector() const;
+  shield::JoinResult join(shield::SlotWaiter& waiter);
+  asio::awaitable<News> join_or_fetch();
+  void start_upload();
+  FetchOrder make_order(shield::LeaderTicket ticket, observe::FetchClass why) const;
+  asio::awaitable<void> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
+  asio::awaitable<News> take(shield::SlotWaiter& waiter);
+  bool suits(shield::FlightHead const& head) const;
+  bool adopt_entry(shield::SlotWaiter& waiter);
+  bool adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status = 0);
+
+  HitParts compose_hit(std::string& out);
+  asio::awaitable<After> send_hit();
+  asio::awaitable<After> send_flight(shield::SlotWaiter& waiter);
+  observe::Outcome compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection, BodyFraming framing,
+                                  std::string& out);
+  asio::awaitable<bool> send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first, std::uint64_t last);
+  asio::awaitable<shield::Reader::Chunk> next_chunk(shield::Reader& reader, Parking& parking);
+  asio::awaitable<After> send_refusal();
+  asio::awaitable<After> send_failure(shield::FailureKind failure);
+  asio::awaitable<After> send_own(OwnAnswer answer, observe::Outcome outcome);
+  asio::awaitable<After> leave();
+  asio::awaitable<void> end_upload();
+  void count(observe::Outcome outcome) noexcept;
+  bool keep_alive() const noexcept;
+  base::Duration no_progress() const noexcept { return settings().limits.body_timeout; }
+  config::Settings const& settings() const noexcept { return *settings_; }
+
+  Local& local_;
+  Client* client_ = nullptr;
+  http::Request request_;
+  base::Now came_;
+  config::Settings const* settings_ = nullptr;                 // kept alive by `settings_hold_` from `hold_request` on
+  std::shared_ptr<config::Settings const> settings_hold_;
+  Routed routed_;
+  OriginState* origin_ = nullptr;
+  std::string rewritten_;                            // storage for `target_`
+  cache::ForwardTarget target_;
+  cache::KeyBytes key_;
+  std::uint64_t hash_ = 0;
+  cache::Asker asker_;
+  Decision decision_;
+  std::unique_ptr<Own> own_;
+  base::Ref<Upload> upload_;
+  std::size_t written_ = 0;                          // of a hit, by `answer_at_once`
+  std::string joined_selector_;                      // of the slot that was waited on last
+  std::uint8_t turned_away_ = 0;                     // COA-5: how often an answer could not be shared with this request
+  std::uint8_t rounds_ = 0;
+  bool close_ = false;
+};
+
+}  // namespace weir::proxy

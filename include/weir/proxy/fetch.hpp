@@ -1,0 +1,38 @@
+// One fetch: from the look into the store to the last byte stored (SPEC sections 6 and 8; DESIGN's step 7). It belongs to
+// nobody: the coroutine owns everything it needs and outlives every requester. Whatever happens, who waits is told: the
+// LeaderTicket's destructor is the failure path. Threads: the worker that started it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "weir/proxy/context.hpp"
+#include "weir/proxy/forward.hpp"
+#include "weir/proxy/upload.hpp"
+
+namespace weir::proxy {
+
+struct FetchOrder {
+  shield::LeaderTicket ticket;
+  std::shared_ptr<config::Settings const> settings;
+  config::Policy const* policy = nullptr;        // of `settings`
+  OriginState* origin = nullptr;
+  origin::Pool* pool = nullptr;
+  ForwardRequest request;
+  std::string key;                               // primary key; empty where the request has none
+  std::uint64_t hash = 0;
+  std::string selector;                          // of the slot's key: empty while no vary spec is known
+  cache::Requester requester;                    // `fields` is set from `request` by the fetch
+  cache::Asker asker;                            // the leader's, for what the store may hold by now
+  cache::Entry basis;                            // a stale entry to validate
+  bool shared = false;                           // canonical, others may join
+  bool may_store = false;                        // GET to a cacheable route
+  bool unsafe = false;                           // invalidates, and is read to its end
+  observe::FetchClass why = observe::FetchClass::miss;
+  base::Ref<Upload> upload;                      // the request's body; null: none
+};
+
+// Starts it on `local`'s worker. Never throws: if it cannot be started, the ticket's destructor tells those who wait.
+void start_fetch(Local& local, FetchOrder order) noexcept;
+
+}  // namespace weir::proxy

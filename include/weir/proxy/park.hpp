@@ -1,0 +1,119 @@
+// How a coroutine waits on a shield::Waiter, and how the waker reaches it. A Parking lies in the waiting coroutine's frame:
+// one timer, one pending operation in memory of its own. Mailboxes carry chosen waiters to their workers: one post a worker,
+// in memory that the mailbox owns, so that waking neither allocates nor fails. Threads: a Parking belongs to its worker;
+// Mailboxes may be called from any.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "weir/base/assert.hpp"
+#include "weir/base/clock.hpp"
+#include "weir/shield/waiter.hpp"
+
+namespace weir::proxy {
+
+namespace asio = boost::asio;
+
+// Memory for one pending operation at a time.
+class OperationMemory {
+ public:
+  void* take(std::size_t size) {
+    WEIR_ASSERT(!taken_ && size <= sizeof bytes_);
+    taken_ = true;
+    return bytes_;
+  }
+  void give_back() noexcept { taken_ = false; }
+
+ private:
+  alignas(std::max_align_t) std::byte bytes_[384];
+  bool taken_ = false;
+};
+
+template <class T>
+struct OperationAllocator {
+  using value_type = T;
+  explicit OperationAllocator(OperationMemory& m) noexcept : memory(&m) {}
+  template <class U>
+  OperationAllocator(OperationAllocator<U> const& other) noexcept : memory(other.memory) {}  // NOLINT(google-explicit-constructor)
+  T* allocate(std::size_t n) { return static_cast<T*>(memory->take(n * sizeof(T))); }
+  void deallocate(T*, std::size_t) noexcept { memory->give_back(); }
+  template <class U>
+  bool operator==(OperationAllocator<U> const& other) const noexcept { return memory == other.memory; }
+  OperationMemory* memory;
+};
+
+enum class Woken : std::uint8_t { late, interrupted, resumed };
+
+class Parking {
+ public:
+  Parking(asio::any_io_executor executor, std::uint16_t worker);
+  Parking(Parking const&) = delete;
+  Parking& operator=(Parking const&) = delete;
+
+  // Makes `waiter` one that this parking waits for. One at a time.
+  void attach(shield::Waiter& waiter) noexcept;
+  // Until the waiter was resumed, `interrupt` was called, or `due` has passed; the first of these in this order wins.
+  asio::awaitable<Woken> until(base::SteadyTime due);
+  // For a waiter that is chosen: its post is on the way, nothing else counts.
+  asio::awaitable<void> until_resumed();
+  // From the same worker: the requester is gone, or other news came.
+  void interrupt() noexcept;
+
+ private:
+  static void resume(shield::Waiter& waiter) noexcept;
+  asio::awaitable<void> wait();
+
+  asio::basic_waitable_timer<base::Clock> timer_;
+  OperationMemory memory_;
+  std::uint16_t worker_;
+  bool resumed_ = false, interrupted_ = false;
+};
+
+// Something that happens once, between coroutines of one worker.
+class Event {
+ public:
+  explicit Event(asio::any_io_executor executor) : timer_(std::move(executor), base::SteadyTime::max()) {}
+  void set() noexcept {
+    happened_ = true;
+    timer_.cancel();
+  }
+  bool happened() const noexcept { return happened_; }
+  // Until it happened (true) or `due` has passed. One waiter at a time.
+  asio::awaitable<bool> wait(base::SteadyTime due = base::SteadyTime::max());
+
+ private:
+  asio::basic_waitable_timer<base::Clock> timer_;
+  bool happened_ = false;
+};
+
+class Mailboxes final : public shield::Waker {
+ public:
+  explicit Mailboxes(std::size_t workers);
+  void attach(std::uint16_t worker, asio::io_context& io) noexcept;
+  void wake(shield::WaiterList& chosen) noexcept override;
+  // After all workers were joined, before frames are destroyed: forgets what is on the way, and from now on what is chosen, so
+  // that destructors post nothing.
+  void close() noexcept;
+
+ private:
+  struct Box {
+    std::mutex mutex;  // guards all below but `io`
+    shield::WaiterList waiting;
+    bool posted = false;
+    OperationMemory memory;
+    asio::io_context* io = nullptr;
+  };
+  static void deliver(Box& box) noexcept;
+  std::vector<std::unique_ptr<Box>> boxes_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace weir::proxy

@@ -1,0 +1,46 @@
+// One client connection: reads requests, hands each to an exchange, keeps answers in order (REQ-2, REQ-3). One coroutine; idle,
+// it holds no buffer. Owner: its worker's list until it ends. Threads: its worker.
+#pragma once
+
+#include <memory>
+
+#include "weir/proxy/exchange.hpp"
+#include "weir/server/timekeeper.hpp"
+
+namespace weir::server {
+
+namespace asio = boost::asio;
+
+class Worker;
+
+class Session : public Timed {
+ public:
+  Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, bool trusted);
+  ~Session();
+  asio::awaitable<void> run();
+  // Ends it now if it waits between requests; else after the answer it owes (drain).
+  void end_when_idle() noexcept;
+
+  boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> worker_hook;
+  std::string const& address() const noexcept { return client_.address; }
+
+ private:
+  enum class Next : std::uint8_t { close, refuse, wait_idle, wait_for_head, exchange, again };
+
+  Next serve_ready();
+  Next serve_one(wire::RequestHead const& head, base::Now now);
+  asio::awaitable<bool> wait_idle();
+  asio::awaitable<bool> read_more();
+  asio::awaitable<void> refuse(wire::Refusal refusal);
+  asio::awaitable<void> linger();
+
+  Worker& worker_;
+  proxy::Client client_;
+  std::unique_ptr<proxy::Exchange> exchange_;
+  std::size_t scanned_ = 0;
+  std::uint64_t requests_ = 0;
+  wire::Refusal refusal_ = wire::Refusal::none;
+  bool idle_ = false, timed_out_ = false, head_began_ = false;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,42 @@
+// Time limits of connections that wait for their peer to speak: one queue for each kind of limit, in order of arrival (all of a
+// kind last equally long), one timer for all. Watching costs a list splice. Owner: the worker. Threads: its worker.
+#pragma once
+
+#include <array>
+
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "weir/base/clock.hpp"
+#include "weir/base/intrusive.hpp"
+
+namespace weir::server {
+
+enum class Limit : std::uint8_t { idle, head };
+
+struct Timed {
+  boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> timed_hook;
+  base::SteadyTime due{};
+  void (*on_due)(Timed&) noexcept = nullptr;
+};
+
+class Timekeeper {
+ public:
+  explicit Timekeeper(boost::asio::io_context& io) : timer_(io) {}
+  void watch(Timed& timed, Limit kind, base::SteadyTime due);   // replaces an earlier watch
+  static void unwatch(Timed& timed) noexcept { timed.timed_hook.unlink(); }
+  void stop() noexcept { timer_.cancel(); stopped_ = true; }
+
+ private:
+  void arm(base::SteadyTime due);
+  void look() noexcept;
+
+  using Queue = boost::intrusive::list<Timed,
+      boost::intrusive::member_hook<Timed, decltype(Timed::timed_hook), &Timed::timed_hook>, boost::intrusive::constant_time_size<false>>;
+
+  boost::asio::basic_waitable_timer<base::Clock> timer_;
+  std::array<Queue, 2> queues_;
+  bool waiting_ = false, stopped_ = false;
+};
+
+}  // namespace weir::server

@@ -1,0 +1,66 @@
+// One byte stream to a peer: TCP or unix socket, plain or TLS. Both sides of Weir use it. Owner: the session or the origin
+// connection, through a shared_ptr where a second coroutine writes while the first reads. Threads: its own worker only. At most
+// one read and one write may be pending at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+namespace weir::wire {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+struct Transferred {
+  error_code error;
+  std::size_t bytes = 0;
+};
+
+class Stream {
+ public:
+  using Socket = asio::generic::stream_protocol::socket;
+
+  explicit Stream(Socket socket);
+  Stream(Stream const&) = delete;
+  Stream& operator=(Stream const&) = delete;
+
+  Socket& socket() noexcept { return socket_; }
+  asio::any_io_executor executor() { return socket_.get_executor(); }
+
+  // As TLS client: verifies the peer's name against `server_name` where the context verifies.
+  asio::awaitable<error_code> start_tls_client(asio::ssl::context& context, std::string const& server_name);
+  bool is_tls() const noexcept { return tls_ != nullptr; }
+
+  // At least one byte, or an error (asio::error::eof at the peer's clean end).
+  asio::awaitable<Transferred> read_some(std::span<char> into);
+  // Everything, or an error.
+  asio::awaitable<Transferred> write(std::span<asio::const_buffer const> buffers);
+  asio::awaitable<Transferred> write(asio::const_buffer buffer);
+  // Without waiting; would_block when there is nothing (always so for TLS).
+  Transferred try_read(std::span<char> into) noexcept;
+  Transferred try_write(std::span<asio::const_buffer const> buffers) noexcept;
+  asio::awaitable<error_code> wait_readable();
+
+  // Whether an idle connection has ended, failed, or holds bytes that nobody asked for.
+  bool is_stale() noexcept;
+  // Pending operations end with operation_aborted. Idempotent.
+  void close() noexcept;
+  // The peer sees RST instead of a clean end: for messages that must not look whole.
+  void reset() noexcept;
+  void shutdown_send() noexcept;
+
+ private:
+  Socket socket_;
+  std::unique_ptr<asio::ssl::stream<Socket&>> tls_;
+};
+
+}  // namespace weir::wire

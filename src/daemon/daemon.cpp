@@ -1,0 +1,206 @@
+#include "weir/daemon/daemon.hpp"
+
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include <boost/asio/post.hpp>
+
+#include "weir/base/hash.hpp"
+#include "weir/cache/key.hpp"
+#include "weir/config/load.hpp"
+#include "weir/observe/log.hpp"
+
+namespace weir::daemon {
+namespace {
+
+// Descriptors that are kept back from clients: for origins, the store, listeners, files (REQ-3).
+constexpr std::uint64_t reserved_descriptors = 1024;
+constexpr base::Duration drain_look = std::chrono::milliseconds(5);
+
+std::size_t usable_cores() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+// Raises the soft limit to the hard one; what clients may use of it.
+std::uint64_t descriptors_for_clients() noexcept {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return reserved_descriptors;
+  limit.rlim_cur = limit.rlim_max;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) getrlimit(RLIMIT_NOFILE, &limit);
+  return limit.rlim_cur > 2 * reserved_descriptors ? limit.rlim_cur - reserved_descriptors : limit.rlim_cur / 2;
+}
+
+// "weir-<host>-<random>": different for each process, so that FWD-6 tells two nodes on one machine apart.
+std::string make_cdn_loop_id(std::string const& configured) {
+  if (!configured.empty()) return "weir-" + configured;
+  std::array<char, 65> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
+  std::string id = "weir-";
+  for (char const c : std::string_view(name.data()))
+    id += (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ? c : '-';
+  std::uint32_t const bits = std::random_device{}();
+  return id + '-' + base::to_hex({reinterpret_cast<char const*>(&bits), sizeof bits});
+}
+
+std::map<std::string, std::unique_ptr<proxy::OriginState>> make_origins(config::Settings const& settings, shield::Waker& waker) {
+  std::map<std::string, std::unique_ptr<proxy::OriginState>> origins;
+  for (auto const& [name, origin] : settings.origins) origins.emplace(name, std::make_unique<proxy::OriginState>(waker, origin));
+  return origins;
+}
+
+std::vector<std::string> site_names(config::Settings const& settings) {
+  std::vector<std::string> names;
+  for (auto const& site : settings.sites) names.push_back(site.name);
+  return names;
+}
+
+}  // namespace
+
+Daemon::Daemon(config::Settings settings)
+    : settings_(std::make_shared<config::Settings const>(std::move(settings))),
+      started_(base::read_clock()),
+      worker_count_(settings_->workers != 0 ? settings_->workers : usable_cores()),
+      store_(settings_->store.memory, memory_),
+      mailboxes_(worker_count_),
+      origins_(make_origins(*settings_, mailboxes_)),
+      flights_(mailboxes_, memory_, purges_),
+      metrics_(worker_count_, site_names(*settings_)),
+      shared_{store_, flights_, purges_, memory_, mailboxes_, origins_, make_cdn_loop_id(settings_->instance)} {
+  auto const configured = settings_->sites.front().policy.coalesce.max_bytes;
+  shared_.flight_bytes_max = configured != 0 ? configured : store_.stats().capacity / 4;
+  auto const most = descriptors_for_clients();
+  connections_.set_limits(settings_->limits.connections != 0 ? settings_->limits.connections : most, settings_->limits.connections_per_address);
+  for (std::size_t i = 0; i < worker_count_; ++i) {
+    workers_.push_back(std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
+    workers_.back()->use(settings_);
+  }
+  listen();
+  workers_.front()->set_each_second([this](base::Now now) { store_.sweep(now); });
+  start_admin();
+  for (auto& worker : workers_) worker->start();
+}
+
+Daemon::~Daemon() {
+  if (admin_) admin_->stop();
+  for (auto& worker : workers_) worker->stop();
+  for (auto& worker : workers_) worker->join();
+  mailboxes_.close();
+  for (auto& worker : workers_) worker->destroy_frames();
+}
+
+void Daemon::listen() {
+  for (auto const& listen : settings_->listen) {
+    int const first = server::open_listener(listen.address, true);
+    auto const bound = server::bound_address(first);
+    addresses_.push_back(bound);
+    workers_.front()->listen(first, bound);
+    bool const one_only = bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
+    for (std::size_t i = 1; i < workers_.size(); ++i)
+      workers_[i]->listen(one_only ? dup(first) : server::open_listener(bound, false), bound);
+  }
+}
+
+void Daemon::start_admin() {
+  observe::Gauges gauges;
+  gauges.flights = [this] { return flights_.flights(); };
+  gauges.store_bytes = [this] { return store_.stats().bytes; };
+  gauges.store_entries = [this] { return store_.stats().entries; };
+  gauges.evicted_small = [this] { return store_.stats().evicted_small; };
+  gauges.evicted_main = [this] { return store_.stats().evicted_main; };
+  gauges.limiter_queue = [this] {
+    std::uint64_t queued = 0;
+    for (auto const& [name, origin] : origins_) queued += origin->limiter.stats().queued;
+    return queued;
+  };
+  gauges.log_dropped = [] { return observe::log_dropped(); };
+  metrics_.set_gauges(std::move(gauges));
+
+  auto const sources = admin_sources();
+  auto opened = admin::Server::open(settings_->admin, admin::admin_endpoints(sources), admin::open_endpoints(sources));
+  if (!opened) throw std::runtime_error(opened.error().text);
+  admin_ = std::move(*opened);
+}
+
+admin::Sources Daemon::admin_sources() {
+  admin::Sources sources;
+  sources.metrics = [this] { return metrics_.scrape(); };
+  sources.config = [this] { return config::dump_json(*settings_); };
+  sources.flights = [this](std::size_t at_most) {
+    std::vector<admin::FlightLine> lines;
+    auto const now = base::Clock::now();
+    for (auto const& row : flights_.rows(at_most)) {
+      admin::FlightLine line{cache::describe_key(row.key), row.waiters, row.fetches, row.received, row.head, std::nullopt};
+      if (row.started) line.age = now - *row.started;
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  };
+  sources.stats = [this] { return stats(); };
+  sources.readiness = [this] { return readiness(); };
+  sources.drain = [this] { drain_requested_.store(true, std::memory_order_release); };
+  return sources;
+}
+
+admin::Stats Daemon::stats() const {
+  admin::Stats stats;
+  stats.uptime = base::Clock::now() - started_.steady;
+  stats.draining = shared_.draining.load(std::memory_order_relaxed);
+  stats.count(metrics_);
+  stats.flights = flights_.flights();
+  stats.waiting = flights_.waiting();
+  auto const store = store_.stats();
+  stats.store_bytes = store.bytes;
+  stats.store_max_bytes = store.capacity;
+  stats.store_entries = store.entries;
+  for (auto const& [name, origin] : origins_) {
+    admin::OriginLine line;
+    line.name = name;
+    line.reached = origin->reached.load(std::memory_order_relaxed);
+    line.limiter = origin->limiter.stats();
+    stats.origins.push_back(std::move(line));
+  }
+  return stats;
+}
+
+admin::Readiness Daemon::readiness() const {
+  if (shared_.draining.load(std::memory_order_relaxed)) return {false, "draining"};
+  if (base::Clock::now() - started_.steady >= settings_->admin.ready_grace) return {true, ""};
+  for (auto const& [name, origin] : origins_)
+    if (!origin->reached.load(std::memory_order_relaxed)) return {false, "origin " + name + " was not reached yet"};
+  return {true, ""};
+}
+
+std::size_t Daemon::sessions() const noexcept {
+  std::size_t sessions = 0;
+  for (auto const& worker : workers_) sessions += worker->sessions();
+  return sessions;
+}
+
+bool Daemon::idle() const noexcept { return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0; }
+
+Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
+  auto const until = base::Clock::now() + settings_->drain.timeout;
+  shared_.draining.store(true, std::memory_order_release);
+  observe::log_info("drain-began", {{"sessions", sessions()}, {"flights", flights_.flights()}});
+  for (auto& worker : workers_) worker->begin_drain();
+  // Listeners close on the workers; until each has had its turn, connections that were accepted may not be counted yet.
+  std::atomic<std::size_t> turns{0};
+  for (auto& worker : workers_) boost::asio::post(worker->io(), [&turns] { turns.fetch_add(1); });
+  bool hurried = false;
+  while (!hurried && (turns.load() < workers_.size() || !idle()) && base::Clock::now() < until) hurried = wait(drain_look);
+  while (turns.load() < workers_.size()) wait(drain_look);  // `turns` lives in this frame
+  auto const cut_off = sessions();
+  for (auto& worker : workers_) worker->stop();
+  for (auto& worker : workers_) worker->join();
+  bool const clean = cut_off == 0 && !hurried;
+  observe::log_info("drain-ended", {{"clean", clean}, {"cut_off", cut_off}});
+  return clean ? Ended::clean : Ended::unclean;
+}
+
+}  // namespace weir::daemon

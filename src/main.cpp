@@ -1,0 +1,97 @@
+// weir: options, configuration, then the daemon until a signal ends it (LCY-1, LCY-2).
+#include <pthread.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <iostream>
+
+#include "weir/config/load.hpp"
+#include "weir/daemon/daemon.hpp"
+#include "weir/daemon/options.hpp"
+#include "weir/observe/build.hpp"
+#include "weir/observe/log.hpp"
+
+extern char** environ;
+
+namespace {
+
+constexpr int exit_ok = 0, exit_run_time = 1, exit_usage = 2, exit_unclean = 3;
+
+// Waits at most `patience` for one of our signals; 0: none came.
+int next_signal(sigset_t const& signals, weir::base::Duration patience) {
+  timespec const limit{static_cast<time_t>(patience.count() / 1'000'000'000), static_cast<long>(patience.count() % 1'000'000'000)};
+  int const signal = sigtimedwait(&signals, nullptr, &limit);
+  return signal < 0 ? 0 : signal;
+}
+
+sigset_t block_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int const signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&signals, signal);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all inherit it
+  ::signal(SIGPIPE, SIG_IGN);
+  return signals;
+}
+
+void reopen_log() {
+  if (auto const error = weir::observe::reopen_log()) weir::observe::log_error("log-not-reopened", {{"what", error.message()}});
+}
+
+// Until TERM, INT or an operator's drain.
+weir::daemon::Ended serve(weir::daemon::Daemon& daemon, sigset_t const& signals) {
+  using namespace std::chrono_literals;
+  while (!daemon.drain_requested()) {
+    int const signal = next_signal(signals, 200ms);
+    if (signal == SIGTERM || signal == SIGINT) break;
+    if (signal == SIGUSR1) reopen_log();
+    if (signal == SIGHUP) weir::observe::log_warning("reload-refused", {{"why", "this version reads its configuration at start only"}});
+  }
+  return daemon.drain([&](weir::base::Duration patience) {
+    int const signal = next_signal(signals, patience);
+    if (signal == SIGUSR1) reopen_log();
+    return signal == SIGTERM || signal == SIGINT;
+  });
+}
+
+int run(weir::config::Settings settings) {
+  namespace observe = weir::observe;
+  auto const signals = block_signals();
+  observe::LogOptions log;
+  log.level = observe::parse_log_level(settings.log.level).value_or(observe::LogLevel::info);
+  log.format = settings.log.format == weir::config::LogFormat::json ? observe::LogFormat::json : observe::LogFormat::text;
+  log.file = settings.log.file;
+  if (auto const error = observe::start_log(log)) {
+    std::cerr << "weir: cannot open " << log.file << ": " << error.message() << '\n';
+    return exit_run_time;
+  }
+  int code = exit_run_time;
+  try {
+    weir::daemon::Daemon daemon(std::move(settings));
+    for (auto const& address : daemon.addresses()) observe::log_info("listening", {{"address", address}, {"version", observe::version}});
+    code = serve(daemon, signals) == weir::daemon::Ended::clean ? exit_ok : exit_unclean;
+  } catch (std::exception const& error) {
+    observe::log_error("cannot-run", {{"why", std::string_view(error.what())}});
+  }
+  observe::stop_log();
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using weir::daemon::Action;
+  auto const options = weir::daemon::parse_options(argc, argv, environ);
+  if (options.action == Action::exit) return options.exit_code;
+
+  auto loaded = weir::config::load(options.sources);
+  for (auto const& warning : loaded.warnings) std::cerr << "weir: warning: " << warning << '\n';
+  for (auto const& mistake : loaded.mistakes) std::cerr << "weir: " << mistake.text() << '\n';
+  if (!loaded.settings) return exit_usage;
+  switch (options.action) {
+    case Action::test: std::cout << "configuration is good\n"; return exit_ok;
+    case Action::dump: std::cout << weir::config::dump_yaml(*loaded.settings); return exit_ok;
+    case Action::exit: return options.exit_code;
+    case Action::run: break;
+  }
+  return run(std::move(*loaded.settings));
+}

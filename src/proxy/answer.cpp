@@ -1,0 +1,101 @@
+#include "weir/proxy/answer.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "weir/http/date.hpp"
+#include "weir/wire/write.hpp"
+
+namespace weir::proxy {
+namespace {
+
+void append_number(std::string& out, std::uint64_t number) {
+  char digits[20];
+  auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  out.append(digits, end);
+}
+
+// Of the representation, and so not of a 304 (RFC 9110 15.4.5). Content-Location stays.
+bool belongs_to_body(std::string_view line) noexcept {
+  static constexpr std::string_view prefix = "content-";
+  static constexpr std::string_view kept = "content-location:";
+  auto const starts = [&](std::string_view with) { return line.size() >= with.size() && http::equal_ignoring_case(line.substr(0, with.size()), with); };
+  return starts(prefix) && !starts(kept);
+}
+
+}  // namespace
+
+void append_tail(std::string& out, AnswerTail const& tail) {
+  switch (tail.framing) {
+    case BodyFraming::length:
+      out += "Content-Length: ";
+      append_number(out, tail.length);
+      out += "\r\n";
+      break;
+    case BodyFraming::chunked: out += "Transfer-Encoding: chunked\r\n"; break;
+    case BodyFraming::none:
+    case BodyFraming::until_close: break;
+  }
+  if (tail.age) {
+    out += "Age: ";
+    append_number(out, static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::whole_seconds(*tail.age))));
+    out += "\r\n";
+  }
+  out += "Cache-Status: ";
+  out += observe::StatusText(tail.cache_status).view();
+  out += tail.close ? "\r\nConnection: close\r\n\r\n" : tail.say_keep_alive ? "\r\nConnection: keep-alive\r\n\r\n" : "\r\n\r\n";
+}
+
+void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {
+  int status = 206;
+  switch (selection.cut) {
+    case cache::Cut::not_modified: status = 304; break;
+    case cache::Cut::precondition_failed: status = 412; break;
+    case cache::Cut::unsatisfiable: status = 416; break;
+    case cache::Cut::partial:
+    case cache::Cut::whole: break;
+  }
+  wire::append_status_line(out, status, http::reason_phrase(status));
+  auto rest = head.substr(head.find("\r\n") + 2);
+  while (!rest.empty()) {
+    auto const line = rest.substr(0, rest.find("\r\n") + 2);
+    rest.remove_prefix(line.size());
+    if (status == 206 || !belongs_to_body(line)) out += line;
+  }
+  if (status != 206 && status != 416) return;
+  out += "Content-Range: bytes ";
+  if (status == 206) {
+    append_number(out, selection.range.first);
+    out += '-';
+    append_number(out, selection.range.last);
+  } else {
+    out += '*';
+  }
+  out += '/';
+  append_number(out, size);
+  out += "\r\n";
+}
+
+void append_own_answer(std::string& out, OwnAnswer const& answer, base::WallTime now) {
+  auto const reason = http::reason_phrase(answer.status);
+  wire::append_status_line(out, answer.status, reason);
+  char date[http::date_size];
+  http::write_date(now, date);
+  wire::append_field(out, "Date", {date, sizeof date});
+  if (!answer.allow.empty()) wire::append_field(out, "Allow", answer.allow);
+  if (answer.retry_after > 0) wire::append_field(out, "Retry-After", std::uint64_t{answer.retry_after});
+  if (answer.cache_status) wire::append_field(out, "Cache-Status", observe::StatusText(*answer.cache_status).view());
+  if (!answer.proxy_error.empty())
+    wire::append_field(out, "Proxy-Status", observe::StatusText(observe::ProxyStatus{answer.proxy_error, answer.received_status}).view());
+  wire::append_field(out, "Cache-Control", "no-store");
+  wire::append_field(out, "Content-Type", "text/plain; charset=utf-8");
+  std::string text = std::to_string(answer.status);
+  if (!reason.empty()) text.append(" ").append(reason);
+  text += '\n';
+  wire::append_field(out, "Content-Length", std::uint64_t{text.size()});
+  if (answer.close) wire::append_field(out, "Connection", "close");
+  out += "\r\n";
+  if (!answer.head_only) out += text;
+}
+
+}  // namespace weir::proxy

@@ -1,0 +1,157 @@
+#include "weir/proxy/client.hpp"
+
+#include <cstring>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+
+namespace weir::proxy {
+
+std::span<char> Inbox::room() noexcept {
+  if (begin == end) begin = end = 0;
+  if (end == bytes.size() && begin > 0) {
+    std::memmove(bytes.data(), bytes.data() + begin, end - begin);
+    end -= begin;
+    begin = 0;
+  }
+  return {bytes.data() + end, bytes.size() - end};
+}
+
+std::unique_ptr<Inbox> InboxPool::take() {
+  if (free_.empty()) return std::make_unique<Inbox>();
+  auto inbox = std::move(free_.back());
+  free_.pop_back();
+  return inbox;
+}
+
+void InboxPool::give(std::unique_ptr<Inbox> inbox) noexcept {
+  if (!inbox || free_.size() >= kept || inbox->bytes.size() > Inbox::initial) return;
+  inbox->begin = inbox->end = 0;
+  if (free_.capacity() == 0) free_.reserve(kept);
+  free_.push_back(std::move(inbox));
+}
+
+// Outlives the client when its operation is still pending.
+struct Client::Watch {
+  Parking* parking = nullptr;
+  Client* client = nullptr;
+  asio::cancellation_signal stop;
+};
+
+Client::Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes)
+    : stream_(std::move(stream)), inboxes_(inboxes) {}
+
+void Client::rest() noexcept {
+  read_deadline_.reset();
+  write_deadline_.reset();
+}
+
+void Client::begin_body(http::Framing framing, std::uint64_t limit) noexcept {
+  body_kind_ = framing.kind == http::BodyKind::length && framing.length == 0 ? http::BodyKind::none : framing.kind;
+  body_left_ = framing.length;
+  body_seen_ = 0;
+  body_limit_ = limit;
+  body_began_ = false;
+  chunked_.reset();
+}
+
+asio::awaitable<Client::BodyPiece> Client::read_body(base::Duration no_progress) {
+  if (body_kind_ == http::BodyKind::none) co_return BodyPiece{BodyRead::end, {}};
+  if (body_kind_ == http::BodyKind::chunked && !chunked_) chunked_.emplace();
+  body_began_ = true;
+  if (!inbox) inbox = inboxes_.take();
+  for (;;) {
+    auto const unread = inbox->unread();
+    if (body_kind_ == http::BodyKind::length && !unread.empty()) {
+      auto const size = static_cast<std::size_t>(std::min<std::uint64_t>(unread.size(), body_left_));
+      inbox->begin += size;
+      body_left_ -= size;
+      if (body_left_ == 0) body_kind_ = http::BodyKind::none;
+      co_return BodyPiece{BodyRead::bytes, unread.substr(0, size)};
+    }
+    if (body_kind_ == http::BodyKind::chunked && !unread.empty()) {
+      auto const step = chunked_->decode(unread);
+      inbox->begin += step.consumed;
+      switch (step.step) {
+        case wire::ChunkedDecoder::Step::malformed: co_return BodyPiece{BodyRead::malformed, {}};
+        case wire::ChunkedDecoder::Step::done:
+          body_kind_ = http::BodyKind::none;
+          co_return BodyPiece{BodyRead::end, {}};
+        case wire::ChunkedDecoder::Step::payload:
+          body_seen_ += step.payload.size();
+          if (body_seen_ > body_limit_) co_return BodyPiece{BodyRead::too_large, {}};
+          co_return BodyPiece{BodyRead::bytes, step.payload};
+        case wire::ChunkedDecoder::Step::need_more: break;
+      }
+    }
+    auto const room = inbox->room();
+    if (room.empty()) co_return BodyPiece{BodyRead::malformed, {}};
+    if (!read_deadline_) read_deadline_.emplace(stream_);
+    read_deadline_->expires_after(no_progress);
+    auto const got = co_await stream_->read_some(room);
+    bool const late = read_deadline_->expired();
+    read_deadline_->clear();
+    if (got.error) co_return BodyPiece{late ? BodyRead::timed_out : BodyRead::gone, {}};
+    inbox->end += got.bytes;
+  }
+}
+
+bool Client::write_now(std::span<asio::const_buffer const> buffers, std::size_t& written) noexcept {
+  auto const result = stream_->try_write(buffers);
+  written = result.bytes;
+  return !result.error || result.error == asio::error::would_block || result.error == asio::error::try_again;
+}
+
+asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers, base::Duration no_progress) {
+  static constexpr std::size_t piece = 64 * 1024;  // progress is judged at this grain
+  std::size_t written = 0;
+  if (!write_now(buffers, written)) {
+    departed_ = true;
+    co_return false;
+  }
+  for (auto const& buffer : buffers) {
+    auto rest = buffer;
+    auto const skip = std::min(written, rest.size());
+    rest += skip;
+    written -= skip;
+    while (rest.size() > 0) {
+      auto const part = asio::buffer(rest, piece);
+      if (!write_deadline_) write_deadline_.emplace(stream_);
+      write_deadline_->expires_after(no_progress);
+      auto const result = co_await stream_->write(part);
+      write_deadline_->clear();
+      if (result.error) {
+        departed_ = true;
+        co_return false;
+      }
+      rest += result.bytes;
+    }
+  }
+  co_return true;
+}
+
+asio::awaitable<bool> Client::write(std::string_view bytes, base::Duration no_progress) {
+  asio::const_buffer const buffer(bytes.data(), bytes.size());
+  co_return co_await write(std::span<asio::const_buffer const>(&buffer, 1), no_progress);
+}
+
+void Client::watch(Parking& parking) {
+  end_watch();
+  watch_ = std::make_shared<Watch>();
+  watch_->parking = &parking;
+  watch_->client = this;
+  stream_->socket().async_wait(wire::Stream::Socket::wait_error,
+                               asio::bind_cancellation_slot(watch_->stop.slot(), [watch = watch_](wire::error_code error) {
+                                 if (watch->parking == nullptr || error == asio::error::operation_aborted) return;
+                                 watch->client->departed_ = true;
+                                 watch->parking->interrupt();
+                               }));
+}
+
+void Client::end_watch() noexcept {
+  if (!watch_) return;
+  watch_->parking = nullptr;
+  watch_->stop.emit(asio::cancellation_type::all);
+  watch_.reset();
+}
+
+}  // namespace weir::proxy

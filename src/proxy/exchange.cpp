@@ -1,0 +1,367 @@
+// What happens to a request, from top to bottom. How answers are written is in exchange_answer.cpp, how the origin is asked
+// in fetch.cpp.
+#include "weir/proxy/exchange.hpp"
+
+#include <boost/asio/co_spawn.hpp>
+
+#include "weir/base/hash.hpp"
+#include "weir/cache/vary.hpp"
+#include "weir/http/accept.hpp"
+#include "weir/observe/log.hpp"
+
+namespace weir::proxy {
+
+using cache::Verdict;
+using http::FieldId;
+using http::Method;
+using observe::Forwarded;
+using observe::Outcome;
+using shield::FailureKind;
+using shield::Told;
+
+namespace {
+
+// Look-up, wait, look up again: more rounds than any sequence of news about one key can need.
+constexpr std::uint8_t max_rounds = 6;
+
+bool wants_websocket(http::Request const& request) noexcept {
+  return request.method_id == Method::get && request.fields.list_contains(FieldId::upgrade, "websocket") &&
+         request.fields.list_contains(FieldId::connection, "upgrade");
+}
+
+}  // namespace
+
+Exchange::Exchange(Local& local) : local_(local) {}
+
+Exchange::~Exchange() = default;
+
+void Exchange::begin(Client& client, http::Request const& request, base::Now now) noexcept {
+  client_ = &client;
+  request_ = request;
+  came_ = now;
+  settings_ = local_.settings.get();
+  written_ = 0;
+  close_ = false;
+}
+
+// Act one: steps 2 to 5 of the story.
+bool Exchange::answer_at_once() {
+  decision_ = decide(came_);
+  if (decision_.what != What::hit) return false;
+  local_.scratch.clear();
+  auto const parts = compose_hit(local_.scratch);
+  std::array<asio::const_buffer, 3> const buffers{asio::buffer(parts.head), asio::buffer(local_.scratch), asio::buffer(parts.body)};
+  if (!client_->write_now(buffers, written_)) close_ = true;
+  else if (written_ != asio::buffer_size(buffers)) return false;
+  count(decision_.outcome);
+  decision_.entry.reset();  // a spare exchange pins nothing
+  return true;
+}
+
+// Act two: whatever needs waiting.
+asio::awaitable<After> Exchange::answer() {
+  for (;;) {
+    switch (decision_.what) {
+      case What::refuse: co_return co_await send_refusal();
+      case What::hit: co_return co_await send_hit();
+      case What::join:
+      case What::alone: break;
+    }
+    auto const news = co_await join_or_fetch();
+    if (news.what == News::answered) co_return news.after;
+    if (news.what == News::adopted) continue;
+    decision_ = decide(base::read_clock());
+    if (decision_.what == What::join && (turned_away_ > 1 || ++rounds_ >= max_rounds || (turned_away_ == 1 && selector() == joined_selector_)))
+      go_alone();
+    if (decision_.what == What::alone && turned_away_ > 0) decision_.cache_status.collapsed = observe::Collapsed::no;
+  }
+}
+
+Exchange::Decision Exchange::refuse(int status) const {
+  Decision decision;
+  decision.what = What::refuse;
+  decision.status = status;
+  decision.outcome = Outcome::refused;
+  return decision;
+}
+
+// Steps 2 to 4: policy, key, look-up, verdict.
+Exchange::Decision Exchange::decide(base::Now now) {
+  if (request_.method_id == Method::connect || request_.method_id == Method::trace) return refuse(405);
+  if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
+  if (wants_websocket(request_)) return refuse(501);
+  routed_ = route(settings(), request_);
+  if (routed_.site == nullptr) return refuse(421);
+  origin_ = local_.shared.origins.at(routed_.site->origin).get();
+  target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
+
+  bool const readable = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() && request_.path != "*";
+  if (readable && routed_.policy->cache) return decide_cacheable(now);
+  Decision decision;
+  decision.what = What::alone;
+  decision.cache_status.forwarded = readable ? Forwarded::bypass : Forwarded::method;
+  decision.outcome = Outcome::bypass;
+  return decision;
+}
+
+Exchange::Decision Exchange::decide_cacheable(base::Now now) {
+  auto const& policy = *routed_.policy;
+  key_.clear();
+  cache::append_primary_key(request_, target_, policy.key, nullptr, key_);
+  hash_ = base::hash_bytes(cache::view(key_));
+  auto const cookies = cache::classify_cookies(request_.fields, policy.key, policy.cookies);
+  asker_ = cache::asker_of(request_, cookies.has_credential, policy.client);
+
+  auto const found = local_.shared.store.peek({cache::view(key_), hash_, request_.fields, &policy.key}, now);
+  Decision decision;
+  decision.forward = ForwardAs::canonical;
+  decision.may_store = true;
+  if (found.entry) {
+    decision.entry = found.entry;
+    decision.overrule = found.overrule;
+    decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
+  }
+  bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable;
+
+  if (usable && (decision.reuse.verdict == Verdict::fresh || decision.reuse.verdict == Verdict::stale_allowed)) {
+    decision.what = What::hit;
+    decision.outcome = decision.reuse.verdict == Verdict::fresh ? Outcome::hit : Outcome::stale;
+    decision.cache_status.hit = true;
+    decision.cache_status.ttl = decision.reuse.ttl;
+    return decision;
+  }
+  if (asker_.only_if_cached) return refuse(504);
+
+  auto& forwarded = decision.cache_status.forwarded;
+  if (usable) forwarded = decision.reuse.reason >= cache::ReuseReason::request_no_cache && decision.reuse.reason <= cache::ReuseReason::request_max_stale
+                              ? Forwarded::request : Forwarded::stale;
+  else forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
+  decision.outcome = usable ? Outcome::revalidated : Outcome::miss;
+  decision.why = usable ? observe::FetchClass::revalidate : observe::FetchClass::miss;
+  decision.what = What::join;
+  if (!usable) decision.entry = nullptr;
+
+  // Who fetches alone: on a marker, with credentials that the known answer is not meant for (COA-8, FWD-3), or who refuses
+  // every coding that we know (KEY-5).
+  bool const marked = !usable && found.hit_for_miss;
+  bool const own_answer = (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
+  if (marked || own_answer) {
+    decision.what = What::alone;
+    decision.forward = ForwardAs::whole;
+    decision.why = observe::FetchClass::pass;
+    decision.outcome = Outcome::pass;
+    decision.entry = nullptr;
+    if (marked) {
+      forwarded = Forwarded::miss;
+      decision.cache_status.detail = observe::detail::hit_for_miss;
+    }
+  }
+  return decision;
+}
+
+// COA-5: what was waited for cannot be shared with this request.
+void Exchange::go_alone() {
+  decision_.what = What::alone;
+  decision_.forward = ForwardAs::whole;
+  decision_.why = observe::FetchClass::pass;
+  decision_.outcome = Outcome::pass;
+  decision_.entry = nullptr;
+}
+
+// The selecting values of this request for the vary spec that is known now; empty: none is known.
+std::string Exchange::selector() const {
+  cache::SelectorBytes bytes;
+  if (auto const spec = local_.shared.store.vary_spec(cache::view(key_), hash_); !spec.empty())
+    cache::append_selector(request_.fields, spec, routed_.policy->key, bytes);
+  return std::string(cache::view(bytes));
+}
+
+shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
+  auto& flights = local_.shared.flights;
+  if (decision_.what == What::join) {
+    joined_selector_ = selector();
+    auto const& rules = routed_.policy->coalesce.table;
+    auto joined = flights.join({cache::view(key_), hash_, joined_selector_}, waiter, local_.worker, rules, base::Clock::now());
+    if (joined.joined == shield::Joined::overflow) local_.metrics.coalesce_overflow.add();
+    bool const shed = joined.joined == shield::Joined::overflow && routed_.policy->coalesce.on_overflow == config::Overflow::shed;
+    if (joined.joined >= shield::Joined::read_now || shed) return joined;
+    go_alone();
+  }
+  shield::JoinResult alone;
+  alone.ticket = flights.alone({cache::view(key_), hash_, {}}, waiter, local_.worker);
+  alone.joined = shield::Joined::leading;
+  return alone;
+}
+
+// Steps 6 to 8.
+asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
+  Parking parking(local_.io.get_executor(), local_.worker);
+  shield::SlotWaiter waiter;
+  parking.attach(waiter);
+  auto joined = join(waiter);
+  switch (joined.joined) {
+    case shield::Joined::read_now:
+      waiter.told = Told::head;
+      waiter.flight = std::move(joined.flight);
+      break;
+    case shield::Joined::waiting: co_await wait_for_head(waiter, parking); break;
+    case shield::Joined::leading:
+      if (request_.has_body()) start_upload();
+      start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
+      co_await wait_for_head(waiter, parking);
+      break;
+    case shield::Joined::overflow:
+      local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::coalesce_overflow)].add();
+      if (adopt_stale(observe::StaleReason::shed, observe::detail::shed)) co_return News{News::adopted};
+      co_return News{News::answered, co_await send_failure(FailureKind::queue_full)};
+  }
+  co_return co_await take(waiter);
+}
+
+void Exchange::start_upload() {
+  upload_ = new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked);
+  client_->begin_body(request_.framing, settings().limits.body_bytes);
+  auto const upload = upload_;
+  asio::co_spawn(local_.io, upload->pump(*client_, no_progress()), [upload](std::exception_ptr failure) {
+    upload->set_finished();
+    if (failure) observe::log_error("upload-failed");
+  });
+}
+
+FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass why) const {
+  auto const& policy = *routed_.policy;
+  FetchOrder order;
+  order.ticket = std::move(ticket);
+  order.settings = settings_hold_;
+  order.policy = &policy;
+  order.origin = origin_;
+  order.pool = local_.pools.at(routed_.site->origin).get();
+  order.request = make_forward(request_, target_, decision_.forward, policy, origin_->settings, order.pool->address().authority,
+                               {client_->address, client_->trusted}, local_.shared.cdn_loop_id);
+  order.key = cache::view(key_);
+  order.hash = hash_;
+  order.shared = decision_.what == What::join;
+  order.may_store = decision_.may_store && request_.method_id == Method::get;
+  if (order.shared) order.may_store = true;
+  order.requester.method = order.request.method_id;
+  order.requester.has_authorization = asker_.has_authorization;
+  order.requester.has_cookie_credential = asker_.has_cookie_credential;
+  order.requester.no_store = asker_.no_store;
+  order.requester.identity_forbidden = http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
+  order.asker = asker_;
+  if (order.shared) order.basis = decision_.entry;
+  order.unsafe = !http::is_safe(request_.method_id);
+  order.why = why;
+  order.upload = upload_;
+  return order;
+}
+
+// COA-4: stale, else a replacement where COA-3 allows one, and on waiting; never past the origin's own time.
+asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parking& parking) {
+  auto& flights = local_.shared.flights;
+  auto const from = base::Clock::now();
+  auto const origin_time = origin_->settings.timeouts.origin;
+  bool const shared = decision_.what == What::join;
+  auto const end = shared ? from + origin_time : base::SteadyTime::max();
+  auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
+  if (!upload_) client_->watch(parking);
+  for (;;) {
+    auto const woken = co_await parking.until(due);
+    if (woken == Woken::resumed) break;
+    if (woken == Woken::late && due < end) {
+      bool const stale = decision_.entry && cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock()).stale_if_error;
+      if (!stale) {
+        due = end;
+        auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
+        if (ticket) start_fetch(local_, make_order(std::move(*ticket), observe::FetchClass::replacement));
+        local_.metrics.coalesce_timeouts[static_cast<std::size_t>(ticket ? observe::CoalesceFallback::replacement : observe::CoalesceFallback::wait_on)].add();
+        continue;
+      }
+    }
+    if (flights.cancel(waiter)) break;  // told nothing: timed out or gone
+    co_await parking.until_resumed();
+    break;
+  }
+  client_->end_watch();
+  local_.metrics.coalesce_wait.observe(base::Clock::now() - from);
+}
+
+// What the slot said.
+asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
+  switch (waiter.told) {
+    case Told::head:
+      if (!waiter.leader && !suits(*waiter.flight->head())) break;
+      if (waiter.flight->head()->origin_error && adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))
+        co_return News{News::adopted};
+      co_return News{News::answered, co_await send_flight(waiter)};
+    case Told::entry:
+      if (adopt_entry(waiter)) co_return News{News::adopted};
+      break;
+    case Told::by_variant: co_return News{News::look_again};
+    case Told::reenter: break;
+    case Told::failed:
+      if (adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error)) co_return News{News::adopted};
+      co_return News{News::answered, co_await send_failure(waiter.failure.kind)};
+    case Told::nothing:
+      if (client_->departed()) co_return News{News::answered, co_await leave()};
+      if (adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout)) co_return News{News::adopted};
+      local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::gateway_timeout)].add();
+      co_return News{News::answered, co_await send_failure(FailureKind::read_timeout)};
+  }
+  ++turned_away_;
+  co_return News{News::look_again};
+}
+
+// An entry that the flight found in the store, or freshened: by this request's own reuse rules (COA-1). What the origin has
+// just confirmed may be given to those who asked before it did, fresh or not (COA-17).
+bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
+  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), {}, base::read_clock());
+  if (!cache::selects(request_.fields, waiter.entry->selector(), routed_.policy->key)) return false;
+  if (reuse.verdict == Verdict::unusable || (!waiter.validated && reuse.verdict == Verdict::must_validate)) return false;
+  decision_.what = What::hit;
+  decision_.entry = waiter.entry;
+  decision_.reuse = reuse;
+  auto& status = decision_.cache_status;
+  if (!waiter.validated) {
+    status = {};
+    status.hit = true;
+    decision_.outcome = Outcome::hit;
+  } else {
+    status.forwarded_status = 304;
+    if (!waiter.leader) status.collapsed = observe::Collapsed::yes;
+    decision_.outcome = waiter.leader ? Outcome::revalidated : Outcome::collapsed;
+  }
+  status.ttl = reuse.ttl;
+  return true;
+}
+
+// STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
+bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
+  if (!decision_.entry) return false;
+  auto const reuse = cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock());
+  if (!reuse.stale_if_error) return false;
+  bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
+  decision_.what = What::hit;
+  decision_.reuse = reuse;
+  decision_.outcome = Outcome::stale;
+  decision_.cache_status = {};
+  decision_.cache_status.hit = !attempted;
+  if (attempted) decision_.cache_status.forwarded = Forwarded::stale;
+  decision_.cache_status.forwarded_status = received_status;
+  decision_.cache_status.ttl = reuse.ttl;
+  decision_.cache_status.detail = detail;
+  local_.metrics.stale_served[static_cast<std::size_t>(reason)].add();
+  if (reason == observe::StaleReason::coalesce_timeout)
+    local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::stale)].add();
+  return true;
+}
+
+// Whether an arriving answer, asked for by another request, is for this one too.
+bool Exchange::suits(shield::FlightHead const& head) const {
+  if (head.origin_error) return true;  // COA-5: everyone gets it; what may be shown is decided when it is sent
+  if (asker_.has_cookie_credential && !head.facts.shared_explicitly) return false;
+  if (asker_.has_authorization && !head.facts.authorized) return false;
+  return cache::selects(request_.fields, head.selector, routed_.policy->key);
+}
+
+}  // namespace weir::proxy

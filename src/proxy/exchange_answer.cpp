@@ -1,0 +1,292 @@
+// How an exchange writes its answers: out of the store, out of a flight, or its own.
+#include <algorithm>
+
+#include "weir/cache/conditional.hpp"
+#include "weir/cache/storability.hpp"
+#include "weir/observe/log.hpp"
+#include "weir/proxy/exchange.hpp"
+
+namespace weir::proxy {
+
+using http::Method;
+using observe::Outcome;
+
+namespace {
+
+bool never_has_body(int status) noexcept { return status == 204 || status == 304 || status < 200; }
+
+cache::Representation representation(int status, std::string_view etag, std::string_view last_modified, base::WallTime date,
+                                     std::optional<std::uint64_t> size) {
+  return {status, etag, last_modified, date, size};
+}
+
+}  // namespace
+
+bool Exchange::keep_alive() const noexcept {
+  return request_.keep_alive && !close_ && !local_.shared.draining.load(std::memory_order_relaxed);
+}
+
+void Exchange::hold_request() {
+  settings_hold_ = local_.settings;
+  own_ = std::make_unique<Own>();
+  // Every view points into one head: the bytes from the method to the end of the last field.
+  char const* const begin = request_.method.data();
+  char const* end = request_.target.data() + request_.target.size();
+  for (auto const& field : request_.fields) end = std::max(end, field.value.data() + field.value.size());
+  own_->bytes.assign(begin, end);
+  auto const moved = [&](std::string_view view) {
+    bool const inside = view.data() >= begin && view.data() + view.size() <= end;
+    return inside ? std::string_view(own_->bytes.data() + (view.data() - begin), view.size()) : view;
+  };
+  own_->fields.reserve(request_.fields.size());
+  for (auto const& field : request_.fields) own_->fields.push_back({field.id, moved(field.name), moved(field.value)});
+  request_.fields = http::Fields(own_->fields);
+  for (auto* const view : {&request_.method, &request_.target, &request_.scheme, &request_.authority, &request_.path, &request_.query})
+    *view = moved(*view);
+  target_.path = moved(target_.path);
+  target_.query = moved(target_.query);
+}
+
+void Exchange::count(Outcome outcome) noexcept {
+  local_.metrics.request(routed_.site_index, outcome);
+  local_.metrics.request_seconds.observe(base::Clock::now() - came_.steady);
+  if (outcome != Outcome::collapsed) return;
+  local_.metrics.coalesced.add();
+  if (decision_.cache_status.forwarded == observe::Forwarded::stale) local_.metrics.refresh_collapsed.add();
+}
+
+Exchange::HitParts Exchange::compose_hit(std::string& out) {
+  auto const& entry = *decision_.entry;
+  auto const& facts = entry.facts();
+  auto const body = entry.body();
+  cache::Selection selection;
+  if (facts.status == 200 && cache::has_conditionals(request_.fields))
+    selection = cache::select(request_, representation(200, entry.etag(), entry.last_modified(), facts.date, body.size()), came_.wall);
+
+  AnswerTail tail;
+  tail.age = decision_.reuse.age;
+  tail.cache_status = decision_.cache_status;
+  tail.close = !keep_alive();
+  tail.say_keep_alive = request_.version == 10;
+  HitParts parts{entry.head(), body};
+  switch (selection.cut) {
+    case cache::Cut::whole: break;
+    case cache::Cut::partial:
+      parts.body = body.substr(static_cast<std::size_t>(selection.range.first), static_cast<std::size_t>(selection.range.last - selection.range.first + 1));
+      break;
+    case cache::Cut::not_modified:
+    case cache::Cut::precondition_failed:
+    case cache::Cut::unsatisfiable: parts.body = {};
+  }
+  if (selection.cut != cache::Cut::whole) {
+    append_cut_head(out, entry.head(), selection, body.size());
+    parts.head = {};
+  }
+  bool const bodiless = selection.cut == cache::Cut::not_modified || never_has_body(facts.status);
+  tail.framing = bodiless ? BodyFraming::none : BodyFraming::length;
+  tail.length = parts.body.size();
+  if (request_.method_id == Method::head) parts.body = {};
+  append_tail(out, tail);
+  return parts;
+}
+
+asio::awaitable<After> Exchange::send_hit() {
+  std::string out;
+  auto const parts = compose_hit(out);
+  std::array<asio::const_buffer, 3> buffers{asio::buffer(parts.head), asio::buffer(out), asio::buffer(parts.body)};
+  for (auto& buffer : buffers) {  // what act one got rid of already
+    auto const done = std::min(written_, buffer.size());
+    buffer += done;
+    written_ -= done;
+  }
+  bool const keep = keep_alive();
+  count(decision_.outcome);
+  bool const sent = co_await client_->write(buffers, no_progress());
+  co_await end_upload();
+  co_return sent && keep && keep_alive() ? After::keep_alive : After::close;
+}
+
+// What an arriving answer looks like to this requester: whole, or what its own conditionals and range cut out of it (COA-13).
+asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
+  auto const flight = waiter.flight.flight();
+  shield::Reader reader(std::move(waiter.flight));
+  auto const& head = *flight->head();
+  if (head.origin_error && !waiter.leader && !head.shareable) {
+    // COA-5: everyone gets the error, but what one requester was told (a session's cookie, say) stays with that one.
+    decision_.cache_status.collapsed = observe::Collapsed::yes;
+    decision_.cache_status.forwarded_status = head.status;
+    OwnAnswer answer;
+    answer.status = head.status;
+    answer.proxy_error = "http_response_incomplete";
+    answer.received_status = head.status;
+    answer.cache_status = decision_.cache_status;
+    co_return co_await send_own(answer, Outcome::collapsed);
+  }
+
+  cache::Selection selection;
+  if (decision_.forward == ForwardAs::canonical && head.status == 200 && cache::has_conditionals(request_.fields))
+    selection = cache::select(request_, representation(200, head.etag(), head.last_modified(), head.facts.date, head.length), came_.wall);
+  bool const cut_to_nothing = selection.cut == cache::Cut::not_modified || selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
+  bool const head_only = request_.method_id == Method::head;
+  auto framing = BodyFraming::chunked;
+  if (selection.cut == cache::Cut::not_modified || never_has_body(head.status)) framing = BodyFraming::none;
+  else if (cut_to_nothing || head.length || selection.cut == cache::Cut::partial) framing = BodyFraming::length;
+  else if (head_only) framing = BodyFraming::none;
+  else if (request_.version == 10) framing = BodyFraming::until_close;
+  if (framing == BodyFraming::until_close) close_ = true;
+
+  std::string out;
+  auto const outcome = compose_flight(head, waiter.leader, selection, framing, out);
+  count(outcome);
+  bool whole = co_await client_->write(out, no_progress());
+  if (whole && !head_only && !cut_to_nothing && !never_has_body(head.status)) {
+    bool const partial = selection.cut == cache::Cut::partial;
+    whole = co_await send_body(reader, framing, partial ? selection.range.first : 0,
+                               partial ? selection.range.last : std::numeric_limits<std::uint64_t>::max() - 1);
+  }
+  if (!whole) {
+    close_ = true;
+    if (framing == BodyFraming::until_close) client_->stream().reset();  // a clean end would look whole
+  }
+  co_await end_upload();
+  co_return keep_alive() ? After::keep_alive : After::close;
+}
+
+Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection, BodyFraming framing, std::string& out) {
+  if (selection.cut == cache::Cut::whole) out = head.head;
+  else append_cut_head(out, head.head, selection, head.length.value_or(0));
+  if (leader && selection.cut == cache::Cut::whole) out += head.leader_only;
+
+  AnswerTail tail;
+  tail.framing = framing;
+  switch (selection.cut) {
+    case cache::Cut::whole: tail.length = head.length.value_or(0); break;
+    case cache::Cut::partial: tail.length = selection.range.last - selection.range.first + 1; break;
+    default: tail.length = 0;
+  }
+  auto& status = decision_.cache_status;
+  status.forwarded_status = head.status;
+  status.stored = head.stored && leader;
+  if (head.shareable || head.stored) {
+    auto const age = cache::current_age(head.facts, base::Clock::now());
+    status.ttl = head.facts.lifetime - age;
+    if (!leader || age >= std::chrono::seconds(1)) tail.age = age;
+  }
+  if (!leader) status.collapsed = observe::Collapsed::yes;
+  tail.cache_status = status;
+  tail.close = !keep_alive();
+  tail.say_keep_alive = request_.version == 10;
+  append_tail(out, tail);
+  return leader ? decision_.outcome : Outcome::collapsed;
+}
+
+// The next bytes, or the end. A requester who is owed bytes and resets its connection is noticed.
+asio::awaitable<shield::Reader::Chunk> Exchange::next_chunk(shield::Reader& reader, Parking& parking) {
+  for (;;) {
+    auto const chunk = reader.peek();
+    if (!chunk.bytes.empty() || chunk.state != shield::BodyState::growing) co_return chunk;
+    shield::Waiter waiter;
+    parking.attach(waiter);
+    if (!reader.wait(waiter)) continue;
+    if (!upload_) client_->watch(parking);
+    auto const woken = co_await parking.until(base::SteadyTime::max());
+    client_->end_watch();
+    if (woken == Woken::resumed) continue;
+    if (!reader.cancel_wait(waiter)) co_await parking.until_resumed();
+    if (client_->departed()) co_return shield::Reader::Chunk{shield::BodyState::cut_off, {}};
+  }
+}
+
+// COA-9, COA-10: bytes first to last (both included) at this reader's own speed. False: the message is broken, for the client
+// too, who sees its connection closed before the end.
+asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first, std::uint64_t last) {
+  Parking parking(local_.io.get_executor(), local_.worker);
+  while (reader.cursor() <= last) {
+    auto const chunk = co_await next_chunk(reader, parking);
+    if (chunk.bytes.empty()) {
+      if (chunk.state != shield::BodyState::complete) co_return false;
+      break;
+    }
+    std::size_t skip = 0;
+    if (reader.cursor() < first) skip = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.bytes.size(), first - reader.cursor()));
+    auto const bytes = chunk.bytes.subspan(skip);
+    auto const size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), last - reader.cursor() - skip + 1));
+    if (size > 0) {
+      char line[20];
+      std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::buffer(bytes.data(), size), asio::const_buffer()};
+      if (framing == BodyFraming::chunked) {
+        buffers[0] = asio::const_buffer(line, wire::write_chunk_size(size, line));
+        buffers[2] = asio::const_buffer("\r\n", 2);
+      }
+      if (!co_await client_->write(buffers, no_progress())) co_return false;
+    }
+    reader.advance(skip + size);
+  }
+  if (framing == BodyFraming::chunked) co_return co_await client_->write("0\r\n\r\n", no_progress());
+  co_return true;
+}
+
+asio::awaitable<After> Exchange::send_refusal() {
+  OwnAnswer answer;
+  answer.status = decision_.status;
+  switch (decision_.status) {
+    case 405: answer.allow = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH"; break;
+    case 504: answer.cache_status = decision_.cache_status; break;  // only-if-cached (SRV-5)
+    case 508: answer.proxy_error = "proxy_loop_detected"; break;
+    default: break;
+  }
+  if (answer.proxy_error.empty()) answer.proxy_error = "http_request_denied";
+  if (request_.has_body()) close_ = true;
+  co_return co_await send_own(answer, Outcome::refused);
+}
+
+asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {
+  auto const fault = upload_ ? upload_->client_fault() : BodyRead::end;
+  OwnAnswer answer;
+  answer.status = shield::status_of(failure);
+  answer.proxy_error = shield::proxy_error(failure);
+  if (fault == BodyRead::gone) co_return co_await leave();
+  if (fault != BodyRead::end) {  // the request was broken, not the origin
+    answer.status = fault == BodyRead::too_large ? 413 : fault == BodyRead::timed_out ? 408 : 400;
+    answer.proxy_error = "http_request_error";
+    close_ = true;
+  } else {
+    if (decision_.entry && decision_.entry->facts().must_revalidate) answer.status = 504;  // STL-3
+    if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
+    answer.cache_status = decision_.cache_status;
+  }
+  bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout || failure == shield::FailureKind::breaker_open;
+  co_return co_await send_own(answer, shed ? Outcome::shed : Outcome::error);
+}
+
+asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
+  answer.head_only = request_.method_id == Method::head;
+  answer.close = !keep_alive();
+  std::string out;
+  append_own_answer(out, answer, base::read_clock().wall);
+  count(outcome);
+  bool const sent = co_await client_->write(out, no_progress());
+  co_await end_upload();
+  co_return sent && keep_alive() ? After::keep_alive : After::close;
+}
+
+// The requester is gone: nothing is owed any more.
+asio::awaitable<After> Exchange::leave() {
+  close_ = true;
+  count(Outcome::error);
+  co_await end_upload();
+  co_return After::close;
+}
+
+// The answer is over. A body that is still coming ends the connection: its rest would be read as the next request.
+asio::awaitable<void> Exchange::end_upload() {
+  if (!upload_) co_return;
+  if (!upload_->finished()) {
+    close_ = true;
+    client_->stream().socket().cancel();
+    co_await upload_->wait_finished();
+  }
+  if (!client_->body_done()) close_ = true;
+}
+
+}  // namespace weir::proxy

@@ -1,0 +1,632 @@
+#include "weir/proxy/fetch.hpp"
+
+#include <cstring>
+#include <exception>
+
+#include <boost/asio/co_spawn.hpp>
+
+#include "weir/base/hash.hpp"
+#include "weir/cache/invalidation.hpp"
+#include "weir/cache/storability.hpp"
+#include "weir/observe/log.hpp"
+#include "weir/wire/chunked.hpp"
+
+namespace weir::proxy {
+namespace {
+
+using observe::FetchResult;
+using shield::FailureKind;
+using std::chrono::steady_clock;
+
+// Bytes that a body which is not stored may be ahead of its reader.
+inline constexpr std::uint64_t stream_window = 256 * 1024;
+// How long the spec of a flight's response is remembered before the entry itself keeps it.
+inline constexpr base::Duration vary_spec_life = std::chrono::minutes(2);
+
+// The way from the last reader (on any worker) to the fetch. Counted, because a post may be on its way when the fetch ends.
+struct AbandonSignal : base::Counted<AbandonSignal> {
+  shield::Waiter node;
+  shield::Waker* waker = nullptr;
+  void* fetch = nullptr;             // the fetch's worker only; null: the fetch is over
+  void (*tell)(void*) noexcept = nullptr;
+
+  static void raise(void* context) noexcept {
+    auto& self = *static_cast<AbandonSignal*>(context);
+    auto expected = shield::WaiterState::free;
+    if (!self.node.state.compare_exchange_strong(expected, shield::WaiterState::chosen)) return;  // already on its way
+    intrusive_ptr_add_ref(&self);
+    shield::WaiterList one;
+    one.push_back(self.node);
+    self.waker->wake(one);
+  }
+  static void arrive(shield::Waiter& waiter) noexcept {
+    auto* const self = static_cast<AbandonSignal*>(waiter.context);
+    if (self->fetch != nullptr) self->tell(self->fetch);
+    intrusive_ptr_release(self);
+  }
+};
+
+FetchResult result_of(FailureKind kind) noexcept {
+  switch (kind) {
+    case FailureKind::dns:
+    case FailureKind::connect_refused:
+    case FailureKind::tls: return FetchResult::connect_failed;
+    case FailureKind::connect_timeout:
+    case FailureKind::read_timeout: return FetchResult::timeout;
+    case FailureKind::queue_full:
+    case FailureKind::queue_timeout:
+    case FailureKind::breaker_open: return FetchResult::shed;
+    case FailureKind::abandoned: return FetchResult::abandoned;
+    default: return FetchResult::broken;
+  }
+}
+
+FetchResult result_of(int status) noexcept {
+  return status == 304 ? FetchResult::not_modified : status >= 500 ? FetchResult::server_error : status >= 400 ? FetchResult::client_error : FetchResult::ok;
+}
+
+bool is_origin_error(int status) noexcept { return status == 500 || status == 502 || status == 503 || status == 504; }
+
+class Fetch {
+ public:
+  Fetch(Local& local, FetchOrder order);
+  ~Fetch();
+  asio::awaitable<void> run();
+
+ private:
+  using MaybeFailure = std::optional<FailureKind>;
+
+  asio::awaitable<bool> answered_by_store();
+  asio::awaitable<MaybeFailure> take_permit();
+  asio::awaitable<MaybeFailure> ask();
+  asio::awaitable<MaybeFailure> attempt(origin::Want want);
+  asio::awaitable<MaybeFailure> read_head();
+  bool freshen();
+  void invalidate();
+  cache::Storability judge();
+  void publish();
+  asio::awaitable<bool> receive();
+  asio::awaitable<bool> receive_length(std::uint64_t left);
+  asio::awaitable<bool> receive_chunked();
+  asio::awaitable<bool> receive_until_close();
+  asio::awaitable<std::span<char>> room();
+  asio::awaitable<wire::Transferred> read(std::span<char> into);
+  void took(std::size_t bytes);
+  void store_it();
+  void settle(bool whole);
+  void fail(FailureKind kind);
+  void note(FetchResult result);
+
+  bool can_still_be_stored() const noexcept { return storing_; }
+  void on_abandoned() noexcept;
+  shield::Flight& flight() const noexcept { return *flight_; }
+  base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }
+
+  Local& local_;
+  Shared& shared_;
+  FetchOrder order_;
+  base::Ref<shield::Flight> flight_;  // outlives the ticket's places
+  Parking parking_;
+  base::Ref<AbandonSignal> signal_;
+  shield::PermitWaiter permit_;
+  std::unique_ptr<origin::Connection> connection_;
+  std::unique_ptr<Inbox> inbox_;
+  http::Response response_;
+  cache::FetchTimes times_;
+  cache::Storability verdict_;
+  base::Ref<cache::StoredResponse> place_;
+  base::SteadyTime started_{};
+  std::uint64_t held_ = 0;          // bytes counted in shared_.flight_bytes
+  bool storing_ = false;            // the answer may still end in the store
+  bool abandoned_ = false;          // nobody waits or reads (now)
+  bool any_byte_ = false;           // of the response in the last attempt
+  bool at_origin_ = false;          // counted as in flight
+};
+
+Fetch::Fetch(Local& local, FetchOrder order)
+    : local_(local), shared_(local.shared), order_(std::move(order)), flight_(order_.ticket.flight_ref()),
+      parking_(local.io.get_executor(), local.worker),
+      signal_(new AbandonSignal) {
+  signal_->waker = &shared_.mailboxes;
+  signal_->fetch = this;
+  signal_->tell = [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_abandoned(); };
+  signal_->node.worker = local.worker;
+  signal_->node.resume = &AbandonSignal::arrive;
+  signal_->node.context = signal_.get();
+  storing_ = order_.may_store;
+  started_ = base::Clock::now();
+  shared_.fetches_under_way.fetch_add(1, std::memory_order_relaxed);
+  flight().set_on_abandoned(&AbandonSignal::raise, signal_.get());
+}
+
+Fetch::~Fetch() {
+  signal_->fetch = nullptr;
+  flight().clear_on_abandoned();
+  if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
+  shared_.flight_bytes.fetch_sub(held_, std::memory_order_relaxed);
+  shared_.fetches_under_way.fetch_sub(1, std::memory_order_relaxed);
+  if (order_.upload) order_.upload->origin_done();
+  if (inbox_) local_.inboxes.give(std::move(inbox_));
+  // A permit waiter that is still linked (the frame is destroyed at shutdown) leaves the queue.
+  if (permit_.state.load(std::memory_order_acquire) == shield::WaiterState::linked) order_.origin->limiter.cancel(permit_);
+}
+
+// COA-2: a shared fetch goes on while its answer can still be stored, one that nobody may join ends with its requester, an
+// unsafe one is read to its end.
+void Fetch::on_abandoned() noexcept {
+  if (flight().interest() > 0) return;
+  abandoned_ = true;
+  if (order_.unsafe) return;
+  if (storing_ && order_.shared) {
+    if (connection_) connection_->deadline.expires_at(give_up_at());
+    return;
+  }
+  if (connection_) connection_->stream->close();
+  parking_.interrupt();
+}
+
+// The whole fetch, in the order in which things happen.
+asio::awaitable<void> Fetch::run() {
+  if (order_.shared && co_await answered_by_store()) co_return;
+  if (auto const failure = co_await take_permit()) co_return fail(*failure);
+  for (;;) {
+    if (auto const failure = co_await ask()) co_return fail(*failure);
+    if (!order_.basis || response_.status != 304) break;
+    if (freshen()) co_return;
+    order_.basis = nullptr;  // a 304 about another representation (SRV-2): ask again without validators
+    order_.why = observe::FetchClass::mismatch;
+  }
+  if (order_.unsafe) invalidate();
+  publish();
+  bool const whole = co_await receive();
+  settle(whole);
+}
+
+// COA-1: the flight is in the table already, so what the store has now is what everyone who joins should get.
+asio::awaitable<bool> Fetch::answered_by_store() {
+  store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
+  auto const now = base::read_clock();
+  auto const found = co_await shared_.store.find(question, now);
+  if (found.entry) {
+    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
+    if (reuse.verdict == cache::Verdict::fresh) {
+      order_.ticket.publish_entry(found.entry, false);
+      order_.ticket.leave();
+      co_return true;
+    }
+    if (reuse.verdict != cache::Verdict::unusable) order_.basis = found.entry;
+  } else if (found.hit_for_miss || (found.has_vary_spec && order_.selector.empty())) {
+    order_.ticket.publish_by_variant();
+    order_.ticket.leave();
+    co_return true;
+  }
+  if (order_.basis) order_.why = observe::FetchClass::revalidate;
+  co_return false;
+}
+
+// LIM-1.
+asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
+  auto& limiter = order_.origin->limiter;
+  permit_.permit_class = order_.upload ? shield::PermitClass::upload : shield::PermitClass::fetch;
+  permit_.partition = base::hash_bytes(order_.request.path);
+  parking_.attach(permit_);
+  auto const asked = base::Clock::now();
+  switch (limiter.acquire(permit_)) {
+    case shield::Acquire::granted: break;
+    case shield::Acquire::queue_full:
+    case shield::Acquire::not_now: co_return FailureKind::queue_full;
+    case shield::Acquire::queued: {
+      auto const woken = co_await parking_.until(asked + order_.origin->settings.max_queue_wait);
+      if (woken != Woken::resumed) {
+        if (limiter.cancel(permit_)) co_return woken == Woken::late ? FailureKind::queue_timeout : FailureKind::abandoned;
+        co_await parking_.until_resumed();
+      }
+      if (permit_.refused) co_return FailureKind::breaker_open;
+    }
+  }
+  started_ = base::Clock::now();
+  local_.metrics.limiter_wait.observe(started_ - asked);
+  order_.ticket.started(started_);
+  local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);
+  at_origin_ = true;
+  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared)) co_return FailureKind::abandoned;
+  co_return std::nullopt;
+}
+
+// REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer.
+asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
+  bool const repeatable = http::is_idempotent(order_.request.method_id) && !order_.upload;
+  if (!inbox_) inbox_ = local_.inboxes.take();
+  auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough);
+  if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ && !abandoned_) {
+    note(FetchResult::broken);
+    order_.why = observe::FetchClass::retry;
+    failure = co_await attempt(origin::Want::new_only);
+  }
+  co_return failure;
+}
+
+asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
+  any_byte_ = false;
+  auto const due = give_up_at();
+  if (!connection_ || want == origin::Want::new_only) {
+    connection_.reset();
+    auto connected = co_await order_.pool->connect(want, due);
+    if (!connected.connection) co_return connected.failure;
+    connection_ = std::move(connected.connection);
+  }
+  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared)) co_return FailureKind::abandoned;
+  inbox_->begin = inbox_->end = 0;
+  auto& deadline = connection_->deadline;
+  deadline.expires_at(due);
+  times_.request = base::read_clock();
+  times_.purge_number = flight().purge_number();
+  times_.began = flight().began();
+  auto const head = order_.request.head(order_.basis.get());
+  auto const sent = co_await connection_->stream->write(asio::buffer(head));
+  if (sent.error) co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
+  if (order_.upload) order_.upload->head_sent(connection_->stream, deadline, order_.origin->settings.timeouts.origin);
+  co_return co_await read_head();
+}
+
+asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
+  wire::HeadLimits limits;
+  limits.head_bytes = inbox_->bytes.size();
+  limits.field_count = wire::max_field_count;
+  std::size_t scanned = 0;
+  for (;;) {
+    if (auto const unread = inbox_->unread(); !unread.empty()) {
+      auto const head = wire::read_response_head(unread, order_.request.method_id, limits, inbox_->head, scanned);
+      if (head.step == wire::HeadStep::refused)
+        co_return head.fault == wire::ResponseFault::too_large ? FailureKind::response_too_large : FailureKind::bad_response;
+      if (head.step == wire::HeadStep::ready) {
+        inbox_->begin += head.size;
+        scanned = 0;
+        if (head.response.status == 101) co_return FailureKind::bad_response;  // nobody asked for another protocol
+        if (head.response.status >= 200) {
+          response_ = head.response;
+          times_.response = base::read_clock();
+          order_.origin->reached.store(true, std::memory_order_relaxed);
+          co_return std::nullopt;
+        }
+        if (head.response.status == 100 && order_.upload) order_.upload->continued();
+        continue;
+      }
+    }
+    auto const into = inbox_->room();
+    if (into.empty()) co_return FailureKind::response_too_large;
+    auto const got = co_await connection_->stream->read_some(into);
+    if (got.error) {
+      if (connection_->deadline.expired()) co_return abandoned_ ? FailureKind::abandoned : FailureKind::read_timeout;
+      co_return abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken;
+    }
+    any_byte_ = true;
+    inbox_->end += got.bytes;
+  }
+}
+
+// SRV-2: a 304 to our validators. False: it is about something else.
+bool Fetch::freshen() {
+  auto const& stored = *order_.basis;
+  if (!cache::not_modified_matches(stored.etag(), response_)) {
+    note(FetchResult::not_modified);
+    return false;
+  }
+  cache::HeadOptions const options{nullptr, true, order_.policy->forward.expose_tags};
+  auto head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, nullptr);
+  auto const fields = cache::parse_head_fields(head);
+  http::Response merged;
+  merged.status = stored.facts().status;
+  merged.fields = fields;
+  order_.requester.fields = order_.request.fields.fields();
+  verdict_ = cache::storability(order_.requester, merged, times_, order_.policy->key, order_.policy->storable,
+                                order_.policy->freshness, local_.chance());
+  auto facts = verdict_.facts;
+  facts.status = stored.facts().status;
+  facts.purge_number = times_.purge_number;
+  facts.began = times_.began;
+  head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, &facts);
+  auto const entry = cache::StoredResponse::refreshed({order_.key, stored.selector(), head, facts}, order_.basis, shared_.memory);
+  if (verdict_.store) {
+    place_ = entry;
+    store_it();
+  } else {
+    local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
+    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, times_.began, {}, times_.response);
+  }
+  note(FetchResult::not_modified);
+  permit_.permit.release();
+  if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
+  order_.ticket.publish_entry(entry, true);
+  order_.ticket.leave();
+  return true;
+}
+
+// SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
+void Fetch::invalidate() {
+  if (!cache::invalidates(order_.request.method_id, response_.status)) return;
+  http::Request request;
+  request.scheme = order_.request.scheme;
+  request.authority = order_.request.authority;
+  request.path = order_.request.path;
+  request.query = order_.request.query;
+  request.has_query = order_.request.has_query;
+  auto locations = cache::invalidated_locations(request, response_);
+  locations.push_back({order_.request.path, order_.request.query, order_.request.has_query});
+  auto const number = shared_.purges.next();
+  for (auto const& at : locations) {
+    cache::KeyBytes key;
+    cache::append_url_key(order_.request.scheme, order_.request.authority, {at.path, at.query, at.has_query}, key);
+    auto const hash = base::hash_bytes(cache::view(key));
+    auto const under_way = shared_.flights.overrule(cache::view(key), hash, number);
+    auto const now = base::read_clock();
+    auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
+    shared_.store.invalidate(cache::view(key), hash, cache::Invalidation::invalid, number, record_until, now);
+  }
+}
+
+cache::Storability Fetch::judge() {
+  cache::Storability verdict;
+  if (!order_.may_store) {
+    verdict.reason = cache::NotStored::method;
+    return verdict;
+  }
+  order_.requester.fields = order_.request.fields.fields();
+  auto const& policy = *order_.policy;
+  verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, policy.freshness, local_.chance());
+  auto const refuse = [&verdict](cache::NotStored reason) {
+    verdict.store = verdict.share = verdict.fresh_on_arrival = false;
+    verdict.reason = reason;
+    verdict.response_caused = false;
+  };
+  if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max) refuse(cache::NotStored::memory);
+  if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
+  if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
+  return verdict;
+}
+
+void Fetch::publish() {
+  verdict_ = judge();
+  storing_ = verdict_.store;
+  auto& store = shared_.store;
+  auto const now = times_.response;
+  bool const error = order_.shared && is_origin_error(response_.status);
+  if (!verdict_.store && verdict_.response_caused && !error)
+    store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+
+  auto head = std::make_unique<shield::FlightHead>();
+  head->status = response_.status;
+  head->no_body = response_.framing.kind == http::BodyKind::none;
+  if (response_.framing.kind == http::BodyKind::length) head->length = response_.framing.length;
+  else if (head->no_body && response_.fields.has(http::FieldId::content_length) && order_.request.method_id == http::Method::head)
+    head->length = response_.framing.length;
+  else if (head->no_body) head->length = 0;
+  head->facts = verdict_.facts;
+  std::vector<std::string> without = verdict_.fields_not_stored;
+  cache::HeadOptions const options{&without, verdict_.store, order_.policy->forward.expose_tags};
+  head->head = cache::build_head(response_, options, now.wall, &head->facts);
+  for (auto const& field : response_.fields) {
+    if (field.id == http::FieldId::set_cookie && verdict_.strip_set_cookie) continue;
+    for (auto const& name : without)
+      if (http::equal_ignoring_case(field.name, name)) head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
+  }
+  head->stored = head->shareable = order_.shared ? verdict_.share : false;
+  head->stored = verdict_.store;
+  head->joinable = head->shareable && verdict_.fresh_on_arrival;
+  head->origin_error = error;
+  if (verdict_.store && !verdict_.vary.names.empty()) {
+    cache::SelectorBytes own, spec;
+    cache::append_selector(order_.request.fields.fields(), verdict_.vary.names, order_.policy->key, own);
+    head->selector = cache::view(own);
+    store.announce_vary(order_.key, order_.hash, verdict_.vary.names, now.steady + vary_spec_life);
+    cache::append_selector(order_.request.fields.fields(), store.vary_spec(order_.key, order_.hash), order_.policy->key, spec);
+    if (order_.shared && order_.selector != cache::view(spec)) order_.ticket.also_answers(cache::view(spec));
+  }
+  if (verdict_.store && head->length) {
+    auto const size = static_cast<std::size_t>(head->no_body ? 0 : *head->length);
+    place_ = cache::StoredResponse::make({order_.key, head->selector, head->head, head->facts}, size, shared_.memory);
+    held_ = size;
+    shared_.flight_bytes.fetch_add(held_, std::memory_order_relaxed);
+  }
+  if (!verdict_.store) permit_.permit.move_to_stream();
+  flight().set_head(std::move(head), place_, verdict_.store ? order_.policy->storable.max_object : stream_window,
+                    base::Clock::now());
+  order_.ticket.publish_head();
+  if (abandoned_ || flight().interest() == 0) on_abandoned();
+}
+
+asio::awaitable<wire::Transferred> Fetch::read(std::span<char> into) {
+  auto due = base::Clock::now() + order_.origin->settings.timeouts.stream_idle;
+  if (abandoned_ && flight().interest() == 0) due = std::min(due, give_up_at());
+  connection_->deadline.expires_at(due);
+  co_return co_await connection_->stream->read_some(into);
+}
+
+// Room for the next bytes. Empty: nobody wants them any more.
+asio::awaitable<std::span<char>> Fetch::room() {
+  auto stall_left = order_.shared ? order_.policy->coalesce.window_stall : base::Duration::max();
+  for (;;) {
+    if (auto const span = flight().room(); !span.empty()) co_return span;
+    shield::Waiter waiter;
+    parking_.attach(waiter);
+    if (!flight().wait_for_room(waiter)) continue;
+    auto const from = base::Clock::now();
+    auto const woken = co_await parking_.until(order_.shared ? from + stall_left : base::SteadyTime::max());
+    if (woken != Woken::resumed && !flight().cancel_wait_for_room(waiter)) co_await parking_.until_resumed();
+    if (woken == Woken::interrupted && !order_.unsafe && !storing_ && flight().interest() == 0) co_return std::span<char>();
+    if (order_.shared) {
+      stall_left -= std::min(stall_left, base::Clock::now() - from);
+      if (stall_left == base::Duration::zero()) flight().cut_off_stalled();
+    }
+  }
+}
+
+void Fetch::took(std::size_t bytes) {
+  flight().commit(bytes, base::Clock::now());
+  if (place_ || !storing_) return;
+  held_ += bytes;
+  shared_.flight_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (flight().size() <= order_.policy->storable.max_object) return;
+  // COA-9: it outgrew max_object in the middle; correct for all who joined, for nobody else.
+  storing_ = false;
+  local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::too_large)].add();
+  auto const now = base::read_clock();
+  shared_.store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+  order_.ticket.close_to_newcomers();
+  flight().outgrow();
+  permit_.permit.move_to_stream();
+  if (flight().interest() == 0) on_abandoned();
+}
+
+asio::awaitable<bool> Fetch::receive() {
+  switch (response_.framing.kind) {
+    case http::BodyKind::none: co_return true;
+    case http::BodyKind::length: co_return co_await receive_length(response_.framing.length);
+    case http::BodyKind::chunked: co_return co_await receive_chunked();
+    case http::BodyKind::until_close: co_return co_await receive_until_close();
+  }
+  co_return false;
+}
+
+// Straight into its place, past the read buffer, once what the head brought along is used up.
+asio::awaitable<bool> Fetch::receive_length(std::uint64_t left) {
+  while (left > 0) {
+    auto into = co_await room();
+    if (into.empty()) co_return false;
+    if (into.size() > left) into = into.first(static_cast<std::size_t>(left));
+    std::size_t bytes = 0;
+    if (auto const unread = inbox_->unread(); !unread.empty()) {
+      bytes = std::min(unread.size(), into.size());
+      std::memcpy(into.data(), unread.data(), bytes);
+      inbox_->begin += bytes;
+    } else {
+      auto const got = co_await read(into);
+      if (got.error) co_return false;
+      bytes = got.bytes;
+    }
+    left -= bytes;
+    took(bytes);
+  }
+  co_return true;
+}
+
+asio::awaitable<bool> Fetch::receive_chunked() {
+  wire::ChunkedDecoder decoder;
+  for (;;) {
+    auto const step = decoder.decode(inbox_->unread());
+    inbox_->begin += step.consumed;
+    switch (step.step) {
+      case wire::ChunkedDecoder::Step::malformed: co_return false;
+      case wire::ChunkedDecoder::Step::done: co_return true;
+      case wire::ChunkedDecoder::Step::payload:
+        for (auto payload = step.payload; !payload.empty();) {
+          auto const into = co_await room();
+          if (into.empty()) co_return false;
+          auto const bytes = std::min(payload.size(), into.size());
+          std::memcpy(into.data(), payload.data(), bytes);
+          payload.remove_prefix(bytes);
+          took(bytes);
+        }
+        break;
+      case wire::ChunkedDecoder::Step::need_more: {
+        auto const into = inbox_->room();
+        if (into.empty()) co_return false;
+        auto const got = co_await read(into);
+        if (got.error) co_return false;
+        inbox_->end += got.bytes;
+      }
+    }
+  }
+}
+
+// STO-1: whole only if the stream ended cleanly.
+asio::awaitable<bool> Fetch::receive_until_close() {
+  for (;;) {
+    auto const into = co_await room();
+    if (into.empty()) co_return false;
+    if (auto const unread = inbox_->unread(); !unread.empty()) {
+      auto const bytes = std::min(unread.size(), into.size());
+      std::memcpy(into.data(), unread.data(), bytes);
+      inbox_->begin += bytes;
+      took(bytes);
+      continue;
+    }
+    auto const got = co_await read(into);
+    if (got.error) co_return got.error == asio::error::eof;
+    took(got.bytes);
+  }
+}
+
+// The entry is visible to look-ups before the flight says that it is whole, and before it leaves the table.
+void Fetch::store_it() {
+  auto const& facts = place_->facts();
+  auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
+  auto const keep_until = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
+                          order_.policy->freshness.keep;
+  auto const put = shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
+  auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
+  if (put == store::Put::overruled) count(cache::NotStored::invalidated);
+  else if (put == store::Put::no_room) count(cache::NotStored::memory);
+}
+
+void Fetch::settle(bool whole) {
+  permit_.permit.release();
+  if (whole && storing_ && !flight().overruled()) {
+    if (!place_) {
+      auto const& head = *flight().head();
+      place_ = cache::StoredResponse::make({order_.key, head.selector, head.head, head.facts},
+                                           static_cast<std::size_t>(flight().size()), shared_.memory);
+      flight().copy_to(place_->body_area());
+    }
+    store_it();
+  } else if (!whole && storing_) {
+    local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
+  }
+  bool const upload_over = !order_.upload || order_.upload->finished();
+  bool const reusable = whole && response_.keep_alive && response_.framing.kind != http::BodyKind::until_close &&
+                        inbox_->unread().empty() && upload_over;
+  if (reusable) order_.pool->keep(std::move(connection_));
+  else if (connection_) connection_->stream->close();
+  flight().finish(whole);
+  order_.ticket.leave();
+  note(whole ? result_of(response_.status) : abandoned_ ? FetchResult::abandoned : FetchResult::broken);
+}
+
+void Fetch::fail(FailureKind kind) {
+  permit_.permit.release();
+  note(result_of(kind));
+  if (kind == FailureKind::queue_full) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_full)].add();
+  if (kind == FailureKind::queue_timeout) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_timeout)].add();
+  if (connection_) connection_->stream->close();
+  order_.ticket.publish_failure(shield::Failure{kind});
+  order_.ticket.leave();
+}
+
+void Fetch::note(FetchResult result) {
+  local_.metrics.fetch(order_.why, result);
+  local_.metrics.fetch_seconds[static_cast<std::size_t>(order_.why)].observe(base::Clock::now() - started_);
+}
+
+asio::awaitable<void> run_fetch(Local& local, FetchOrder order) {
+  Fetch fetch(local, std::move(order));
+  co_await fetch.run();
+}
+
+}  // namespace
+
+void start_fetch(Local& local, FetchOrder order) noexcept {
+  try {
+    asio::co_spawn(local.io, run_fetch(local, std::move(order)), [](std::exception_ptr failure) {
+      if (!failure) return;
+      try {
+        std::rethrow_exception(failure);
+      } catch (std::exception const& error) {
+        observe::log_error("fetch-failed", {{"what", std::string_view(error.what())}});
+      }
+    });
+  } catch (std::exception const& error) {  // no memory for the coroutine: the order's ticket told those who wait
+    observe::log_error("fetch-not-started", {{"what", std::string_view(error.what())}});
+  }
+}
+
+}  // namespace weir::proxy

@@ -1,0 +1,115 @@
+#include "weir/proxy/park.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/bind_allocator.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+namespace weir::proxy {
+
+Parking::Parking(asio::any_io_executor executor, std::uint16_t worker) : timer_(std::move(executor)), worker_(worker) {}
+
+void Parking::attach(shield::Waiter& waiter) noexcept {
+  waiter.worker = worker_;
+  waiter.resume = &Parking::resume;
+  waiter.context = this;
+  resumed_ = false;
+}
+
+void Parking::resume(shield::Waiter& waiter) noexcept {
+  auto& self = *static_cast<Parking*>(waiter.context);
+  self.resumed_ = true;
+  self.timer_.cancel();
+}
+
+asio::awaitable<void> Parking::wait() {
+  // The flags decide, never the error code: a cancelled timer may belong to either of them.
+  co_await timer_.async_wait(
+      asio::bind_allocator(OperationAllocator<std::byte>(memory_), asio::as_tuple(asio::use_awaitable)));
+}
+
+asio::awaitable<Woken> Parking::until(base::SteadyTime due) {
+  for (;;) {
+    if (resumed_) co_return Woken::resumed;
+    if (interrupted_) {
+      interrupted_ = false;
+      co_return Woken::interrupted;
+    }
+    if (base::Clock::now() >= due) co_return Woken::late;
+    timer_.expires_at(due);
+    co_await wait();
+  }
+}
+
+asio::awaitable<void> Parking::until_resumed() {
+  while (!resumed_) {
+    timer_.expires_at(base::SteadyTime::max());
+    co_await wait();
+  }
+}
+
+void Parking::interrupt() noexcept {
+  interrupted_ = true;
+  timer_.cancel();
+}
+
+asio::awaitable<bool> Event::wait(base::SteadyTime due) {
+  while (!happened_ && base::Clock::now() < due) {
+    timer_.expires_at(due);
+    co_await timer_.async_wait(asio::as_tuple(asio::use_awaitable));
+  }
+  co_return happened_;
+}
+
+Mailboxes::Mailboxes(std::size_t workers) {
+  for (std::size_t i = 0; i < workers; ++i) boxes_.push_back(std::make_unique<Box>());
+}
+
+void Mailboxes::attach(std::uint16_t worker, asio::io_context& io) noexcept { boxes_[worker]->io = &io; }
+
+void Mailboxes::wake(shield::WaiterList& chosen) noexcept {
+  if (closed_.load(std::memory_order_acquire)) return chosen.clear();
+  while (!chosen.empty()) {
+    auto& box = *boxes_[chosen.front().worker];
+    bool post = false;
+    {
+      std::lock_guard const lock(box.mutex);
+      for (auto it = chosen.begin(); it != chosen.end();) {
+        auto& waiter = *it;
+        if (boxes_[waiter.worker].get() != &box) {
+          ++it;
+          continue;
+        }
+        it = chosen.erase(it);
+        box.waiting.push_back(waiter);
+      }
+      post = !std::exchange(box.posted, true);
+    }
+    if (post) {
+      asio::post(*box.io, asio::bind_allocator(OperationAllocator<std::byte>(box.memory), [&box] { deliver(box); }));
+    }
+  }
+}
+
+void Mailboxes::close() noexcept {
+  closed_.store(true, std::memory_order_release);
+  for (auto& box : boxes_) box->waiting.clear();
+}
+
+void Mailboxes::deliver(Box& box) noexcept {
+  shield::WaiterList arrived;
+  {
+    std::lock_guard const lock(box.mutex);
+    arrived.swap(box.waiting);
+    box.posted = false;
+  }
+  while (!arrived.empty()) {
+    auto& waiter = arrived.front();
+    arrived.pop_front();
+    auto const resume = waiter.resume;
+    waiter.state.store(shield::WaiterState::free, std::memory_order_release);
+    resume(waiter);  // the waiter may be gone after this returns to its coroutine, not before
+  }
+}
+
+}  // namespace weir::proxy

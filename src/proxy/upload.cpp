@@ -1,0 +1,69 @@
+#include "weir/proxy/upload.hpp"
+
+#include <array>
+
+namespace weir::proxy {
+
+Upload::Upload(asio::any_io_executor executor, bool expects_continue, bool chunked)
+    : may_start_(executor), may_continue_(executor), finished_(executor), expects_continue_(expects_continue), chunked_(chunked) {}
+
+void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& deadline, base::Duration patience) noexcept {
+  origin_ = std::move(origin);
+  deadline_ = &deadline;
+  patience_ = patience;
+  may_start_.set();
+}
+
+void Upload::continued() noexcept { may_continue_.set(); }
+
+void Upload::origin_done() noexcept {
+  origin_.reset();
+  deadline_ = nullptr;
+  may_start_.set();
+  may_continue_.set();
+}
+
+asio::awaitable<bool> Upload::send(std::string_view piece) {
+  auto const origin = origin_;  // the fetch may let go of it while we write
+  if (!origin) co_return false;
+  std::array<char, 20> size;
+  std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::const_buffer(piece.data(), piece.size()), asio::const_buffer()};
+  if (chunked_) {
+    buffers[0] = asio::const_buffer(size.data(), wire::write_chunk_size(piece.size(), size.data()));
+    buffers[2] = asio::const_buffer("\r\n", 2);
+  }
+  auto const written = co_await origin->write(buffers);
+  if (!written.error && deadline_ != nullptr) deadline_->expires_after(patience_);
+  co_return !written.error;
+}
+
+asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
+  co_await may_start_.wait();
+  if (!origin_) co_return;
+  if (expects_continue_) {
+    co_await may_continue_.wait(base::Clock::now() + continue_patience);
+    if (!origin_ || !co_await client.write("HTTP/1.1 100 Continue\r\n\r\n", no_progress)) co_return;
+  }
+  bool sending = true;
+  for (;;) {
+    auto const piece = co_await client.read_body(no_progress);
+    if (piece.what == BodyRead::bytes) {
+      // An origin that stopped listening may have answered: the rest is read so that the client gets to that answer.
+      sending = sending && co_await send(piece.bytes);
+      continue;
+    }
+    fault_ = piece.what;
+    if (piece.what != BodyRead::end) {
+      if (origin_) origin_->close();  // a body that was cut must not look whole to the origin
+      co_return;
+    }
+    auto const origin = origin_;
+    if (chunked_ && sending && origin) {
+      auto const written = co_await origin->write(asio::const_buffer("0\r\n\r\n", 5));
+      if (written.error) co_return;  // the fetch reads the same connection and says so
+    }
+    co_return;
+  }
+}
+
+}  // namespace weir::proxy

@@ -1,0 +1,100 @@
+#include "weir/server/worker.hpp"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <boost/asio/ip/tcp.hpp>
+
+namespace weir::server {
+namespace {
+
+constexpr int backlog = 4096;
+
+[[noreturn]] void fail(std::string const& address, char const* what, int error) {
+  throw std::system_error(error, std::generic_category(), "cannot listen on " + address + ": " + what);
+}
+
+int listen_unix(std::string const& address, std::string const& path) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  if (path.size() >= sizeof where.sun_path) fail(address, "path too long", ENAMETOOLONG);
+  std::memcpy(where.sun_path, path.data(), path.size());
+  int const descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (descriptor < 0) fail(address, "socket", errno);
+  // A file that nobody listens on is left over from a process that was killed.
+  if (connect(descriptor, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0) fail(address, "bind", EADDRINUSE);
+  unlink(path.c_str());
+  if (bind(descriptor, reinterpret_cast<sockaddr*>(&where), sizeof where) != 0) fail(address, "bind", errno);
+  if (::listen(descriptor, backlog) != 0) fail(address, "listen", errno);
+  return descriptor;
+}
+
+}  // namespace
+
+int open_listener(std::string const& address, bool first) {
+  if (address.starts_with("unix:")) return listen_unix(address, address.substr(5));
+  auto const colon = address.rfind(':');
+  if (colon == std::string::npos) fail(address, "no port", EINVAL);
+  auto host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  if (int const error = getaddrinfo(host.empty() || host == "*" ? nullptr : host.c_str(), address.substr(colon + 1).c_str(), &hints, &found); error != 0)
+    fail(address, gai_strerror(error), EINVAL);
+  int const one = 1;
+  int error = 0;
+  auto const open_bound = [&](bool shared) {
+    int const opened = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (opened >= 0) setsockopt(opened, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (opened >= 0 && shared) setsockopt(opened, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one);
+    error = opened >= 0 && bind(opened, found->ai_addr, found->ai_addrlen) == 0 ? 0 : errno;
+    return opened;
+  };
+  // SO_REUSEPORT alone would let a second Weir share the address without a word: the first socket tries it alone.
+  if (first) close(open_bound(false));
+  int const descriptor = error == 0 ? open_bound(true) : -1;
+  if (error == 0 && ::listen(descriptor, backlog) != 0) error = errno;
+  freeaddrinfo(found);
+  if (error != 0) {
+    if (descriptor >= 0) close(descriptor);
+    fail(address, "bind", error);
+  }
+  return descriptor;
+}
+
+std::string bound_address(int descriptor) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return {};
+  if (bound.ss_family == AF_UNIX) return std::string("unix:") + reinterpret_cast<sockaddr_un*>(&bound)->sun_path;
+  boost::asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(size);
+  std::memcpy(endpoint.data(), &bound, size);
+  auto const text = endpoint.address().to_string();
+  return (endpoint.address().is_v6() ? "[" + text + "]" : text) + ":" + std::to_string(endpoint.port());
+}
+
+bool in_networks(std::string const& address, std::vector<config::Network> const& networks) {
+  if (networks.empty()) return false;
+  boost::system::error_code error;
+  auto const parsed = boost::asio::ip::make_address(address, error);
+  if (error) return false;
+  auto const bytes = (parsed.is_v4() ? boost::asio::ip::make_address_v6(boost::asio::ip::v4_mapped, parsed.to_v4()) : parsed.to_v6()).to_bytes();
+  for (auto const& network : networks) {
+    bool inside = true;
+    for (unsigned bit = 0; bit < network.prefix && inside; ++bit)
+      inside = ((bytes[bit / 8] ^ network.address[bit / 8]) & (0x80U >> (bit % 8))) == 0;
+    if (inside) return true;
+  }
+  return false;
+}
+
+}  // namespace weir::server

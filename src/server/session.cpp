@@ -1,0 +1,195 @@
+#include "weir/server/session.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "weir/observe/log.hpp"
+#include "weir/server/worker.hpp"
+
+namespace weir::server {
+namespace {
+
+// Pipelined requests that are answered in one turn before other connections get theirs.
+constexpr int turns = 32;
+// After a refusal: what the peer may still send before its connection is closed over its unread bytes.
+constexpr std::size_t linger_bytes = 256 * 1024;
+constexpr base::Duration linger_time = std::chrono::seconds(2);
+
+}  // namespace
+
+Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, bool trusted)
+    : worker_(worker), client_(std::move(stream), worker.local().inboxes) {
+  client_.address = std::move(address);
+  client_.trusted = trusted;
+  on_due = [](Timed& timed) noexcept {
+    auto& self = static_cast<Session&>(timed);
+    self.timed_out_ = true;
+    wire::error_code ignored;  // a socket that cannot be cancelled is closed already
+    self.client_.stream().socket().cancel(ignored);
+  };
+}
+
+Session::~Session() = default;
+
+void Session::end_when_idle() noexcept {
+  if (idle_) client_.stream().close();
+}
+
+asio::awaitable<void> Session::run() {
+  auto next = Next::wait_idle;
+  for (;;) {
+    switch (next) {
+      case Next::close: co_return;
+      case Next::refuse:
+        co_await refuse(refusal_);
+        co_return;
+      case Next::wait_idle:
+        if (!co_await wait_idle()) co_return;
+        next = serve_ready();
+        break;
+      case Next::wait_for_head:
+        if (!co_await read_more()) {
+          if (timed_out_) co_await refuse(wire::Refusal::none);
+          co_return;
+        }
+        next = serve_ready();
+        break;
+      case Next::again:
+        co_await asio::post(worker_.io(), asio::use_awaitable);
+        next = serve_ready();
+        break;
+      case Next::exchange: {
+        exchange_->hold_request();
+        if (!exchange_->has_body() && client_.inbox && client_.inbox->unread().empty()) worker_.local().inboxes.give(std::move(client_.inbox));
+        auto const after = co_await exchange_->answer();
+        exchange_.reset();
+        if (after == proxy::After::close) {
+          co_await linger();
+          co_return;
+        }
+        next = serve_ready();
+      }
+    }
+  }
+}
+
+// Between requests: no buffer, no head begun.
+asio::awaitable<bool> Session::wait_idle() {
+  auto& local = worker_.local();
+  if (local.shared.draining.load(std::memory_order_relaxed)) co_return false;
+  local.inboxes.give(std::move(client_.inbox));
+  client_.rest();
+  idle_ = true;
+  worker_.timekeeper().watch(*this, Limit::idle, base::Clock::now() + local.settings->limits.idle_timeout);
+  auto const error = co_await client_.stream().wait_readable();
+  idle_ = false;
+  Timekeeper::unwatch(*this);
+  co_return !error && !timed_out_;
+}
+
+// A head has begun and is not whole.
+asio::awaitable<bool> Session::read_more() {
+  auto const& limits = worker_.local().settings->limits;
+  if (!head_began_) {
+    head_began_ = true;
+    worker_.timekeeper().watch(*this, Limit::head, base::Clock::now() + limits.header_timeout);
+  }
+  auto room = client_.inbox->room();
+  if (room.empty()) {
+    client_.inbox->bytes.resize(client_.inbox->bytes.size() * 2);  // bounded: the head's limit refuses it before long
+    room = client_.inbox->room();
+  }
+  auto const got = co_await client_.stream().read_some(room);
+  if (got.error || timed_out_) co_return false;
+  client_.inbox->end += got.bytes;
+  co_return true;
+}
+
+// Answers every whole request that is there and needs no waiting.
+Session::Next Session::serve_ready() {
+  auto& local = worker_.local();
+  auto const& limits = local.settings->limits;
+  wire::HeadLimits const head_limits{limits.header_bytes, std::min<std::size_t>(limits.header_count, wire::max_field_count), limits.target_bytes, limits.body_bytes};
+  if (!client_.inbox) client_.inbox = local.inboxes.take();
+  auto& inbox = *client_.inbox;
+  bool tried = false;
+  for (int turn = 0; turn < turns;) {
+    if (!inbox.unread().empty()) {
+      auto const head = wire::read_request_head(inbox.unread(), client_.scheme, head_limits, inbox.head, scanned_);
+      if (head.step == wire::HeadStep::refused) {
+        refusal_ = head.refusal;
+        return Next::refuse;
+      }
+      if (head.step == wire::HeadStep::ready) {
+        auto const next = serve_one(head, base::read_clock());
+        if (next != Next::again) return next;
+        tried = false;
+        ++turn;
+        continue;
+      }
+    }
+    if (tried) return inbox.unread().empty() ? Next::wait_idle : Next::wait_for_head;
+    // What was read in one go is all there is, as a rule: only a full buffer or a first turn asks the socket.
+    if (turn > 0 && inbox.unread().empty()) return Next::wait_idle;
+    auto const room = inbox.room();
+    if (room.empty()) return Next::wait_for_head;
+    auto const got = client_.stream().try_read(room);
+    if (got.error == asio::error::would_block || got.error == asio::error::try_again) return inbox.unread().empty() ? Next::wait_idle : Next::wait_for_head;
+    if (got.error) return Next::close;
+    inbox.end += got.bytes;
+    tried = true;
+  }
+  return Next::again;
+}
+
+Session::Next Session::serve_one(wire::RequestHead const& head, base::Now now) {
+  auto& local = worker_.local();
+  auto const most = local.settings->limits.requests_per_connection;
+  scanned_ = 0;
+  if (head_began_) {
+    head_began_ = false;
+    Timekeeper::unwatch(*this);
+  }
+  client_.inbox->begin += head.size;
+  auto request = head.request;
+  if (most != 0 && ++requests_ >= most) request.keep_alive = false;
+  if (!worker_.spare_exchange) worker_.spare_exchange = std::make_unique<proxy::Exchange>(local);
+  auto& exchange = *worker_.spare_exchange;
+  exchange.begin(client_, request, now);
+  if (exchange.answer_at_once()) return exchange.after() == proxy::After::keep_alive ? Next::again : Next::close;
+  exchange_ = std::move(worker_.spare_exchange);
+  return Next::exchange;
+}
+
+// REQ-1: the answer, then the end; nothing of it was forwarded. `none`: the head took too long.
+asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
+  auto& local = worker_.local();
+  bool const late = refusal == wire::Refusal::none;
+  if (!late) local.metrics.refusals[static_cast<std::size_t>(refusal)].add();
+  local.metrics.request(0, observe::Outcome::refused);
+  proxy::OwnAnswer answer;
+  answer.status = late ? 408 : wire::status_of(refusal);
+  answer.proxy_error = "http_request_error";
+  answer.close = true;
+  std::string out;
+  proxy::append_own_answer(out, answer, base::read_clock().wall);
+  if (co_await client_.write(out, linger_time)) co_await linger();
+}
+
+// Closing over unread bytes would reset the connection and could take the answer with it (RFC 9112 9.6).
+asio::awaitable<void> Session::linger() {
+  if (client_.departed()) co_return;
+  auto& stream = client_.stream();
+  stream.shutdown_send();
+  if (!client_.inbox) client_.inbox = worker_.local().inboxes.take();
+  worker_.timekeeper().watch(*this, Limit::head, base::Clock::now() + linger_time);
+  for (std::size_t total = 0; total < linger_bytes && !timed_out_;) {
+    client_.inbox->begin = client_.inbox->end = 0;
+    auto const got = co_await stream.read_some(client_.inbox->room());
+    if (got.error) break;
+    total += got.bytes;
+  }
+  Timekeeper::unwatch(*this);
+}
+
+}  // namespace weir::server

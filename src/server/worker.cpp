@@ -1,0 +1,197 @@
+#include "weir/server/worker.hpp"
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "weir/observe/log.hpp"
+
+namespace weir::server {
+namespace {
+
+constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
+// Without descriptors left, accepting is tried again after this (PITFALLS: accept errors).
+constexpr base::Duration accept_pause = std::chrono::milliseconds(100);
+
+void log_end(std::exception_ptr failure) {
+  if (!failure) return;
+  try {
+    std::rethrow_exception(failure);
+  } catch (std::exception const& error) {
+    observe::log_error("coroutine-failed", {{"what", std::string_view(error.what())}});
+  }
+}
+
+std::string peer_address(asio::generic::stream_protocol::socket const& socket) {
+  boost::system::error_code error;
+  auto const peer = socket.remote_endpoint(error);
+  if (error || (peer.protocol().family() != AF_INET && peer.protocol().family() != AF_INET6)) return "unix";
+  asio::ip::tcp::endpoint endpoint;
+  endpoint.resize(peer.size());
+  std::memcpy(endpoint.data(), peer.data(), peer.size());
+  auto const address = endpoint.address();
+  if (address.is_v6() && address.to_v6().is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  return address.to_string();
+}
+
+}  // namespace
+
+void ConnectionCount::set_limits(std::uint64_t in_all, std::uint64_t by_address) noexcept {
+  limit_.store(in_all, std::memory_order_relaxed);
+  by_address_limit_.store(by_address, std::memory_order_relaxed);
+}
+
+bool ConnectionCount::enter(std::string const& address) {
+  auto const limit = limit_.load(std::memory_order_relaxed);
+  if (open_.fetch_add(1, std::memory_order_relaxed) >= limit && limit != 0) {
+    open_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  auto const by_address = by_address_limit_.load(std::memory_order_relaxed);
+  if (by_address == 0) return true;
+  std::lock_guard const lock(mutex_);
+  auto& count = by_address_[address];
+  if (count < by_address) {
+    ++count;
+    return true;
+  }
+  open_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void ConnectionCount::leave(std::string const& address) noexcept {
+  open_.fetch_sub(1, std::memory_order_relaxed);
+  std::lock_guard const lock(mutex_);
+  auto const at = by_address_.find(address);
+  if (at != by_address_.end() && --at->second == 0) by_address_.erase(at);
+}
+
+struct Worker::Listener {
+  asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor;
+  std::string address;
+};
+
+Worker::Worker(std::uint16_t index, proxy::Shared& shared, observe::WorkerMetrics& metrics, ConnectionCount& connections)
+    : local_(shared, io_, index, metrics), connections_(connections), timekeeper_(io_) {
+  shared.mailboxes.attach(index, io_);
+}
+
+Worker::~Worker() { io_.shutdown(); }
+
+void Worker::use(std::shared_ptr<config::Settings const> settings) {
+  local_.settings = std::move(settings);
+  for (auto const& [name, state] : local_.shared.origins) {
+    if (local_.pools.contains(name)) continue;
+    auto const address = origin::parse_address(state->settings.servers.front());
+    WEIR_ASSERT(address.has_value());  // the loader checked it
+    auto tls = address->tls ? origin::make_tls_context(state->settings.tls) : nullptr;
+    local_.pools.emplace(name, std::make_unique<origin::Pool>(io_, state->settings, *address, std::move(tls)));
+  }
+}
+
+void Worker::listen(int descriptor, std::string address) {
+  auto listener = std::make_unique<Listener>(Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address)});
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size);
+  listener->acceptor.assign(asio::generic::stream_protocol(bound.ss_family, 0), descriptor);
+  listener->acceptor.non_blocking(true);
+  listeners_.push_back(std::move(listener));
+}
+
+void Worker::start() {
+  for (auto& listener : listeners_) asio::co_spawn(io_, accept(*listener), log_end);
+  asio::co_spawn(io_, housekeeping(), log_end);
+  thread_ = std::thread([this] {
+    for (;;) {
+      try {
+        io_.run();
+        return;
+      } catch (std::exception const& error) {  // from a handler of a library; the loop goes on
+        observe::log_error("worker-exception", {{"what", std::string_view(error.what())}});
+      }
+    }
+  });
+}
+
+asio::awaitable<void> Worker::accept(Listener& listener) {
+  asio::basic_waitable_timer<base::Clock> pause(io_);
+  while (listener.acceptor.is_open()) {
+    auto [error, socket] = co_await listener.acceptor.async_accept(tuple);
+    if (!error) {
+      open_session(std::move(socket), listener);
+    } else if (listener.acceptor.is_open()) {
+      local_.metrics.client_accept_errors.add();
+      pause.expires_after(accept_pause);
+      co_await pause.async_wait(tuple);
+    }
+  }
+}
+
+void Worker::open_session(wire::Stream::Socket socket, Listener const& listener) {
+  auto address = peer_address(socket);
+  if (!connections_.enter(address)) {
+    local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::connections)].add();
+    return;
+  }
+  if (!listener.address.starts_with("unix:")) {
+    boost::system::error_code ignored;  // Nagle is slower, not wrong
+    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  }
+  bool const trusted = in_networks(address, local_.settings->trusted_proxies);
+  auto session = std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), trusted);
+  sessions_.push_back(*session);
+  session_count_.fetch_add(1, std::memory_order_acq_rel);
+  local_.metrics.connections.fetch_add(1, std::memory_order_relaxed);
+  auto& running = *session;
+  asio::co_spawn(io_, running.run(), [this, session = std::move(session)](std::exception_ptr failure) {
+    log_end(failure);
+    finished(*session);
+  });
+}
+
+void Worker::finished(Session& session) noexcept {
+  connections_.leave(session.address());
+  local_.metrics.connections.fetch_sub(1, std::memory_order_relaxed);
+  session_count_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+asio::awaitable<void> Worker::housekeeping() {
+  asio::basic_waitable_timer<base::Clock> second(io_);
+  for (;;) {
+    second.expires_after(std::chrono::seconds(1));
+    co_await second.async_wait(tuple);
+    auto const now = base::read_clock();
+    for (auto& [name, pool] : local_.pools) pool->sweep(now.steady);
+    if (each_second_) each_second_(now);
+  }
+}
+
+void Worker::begin_drain() {
+  asio::post(io_, [this] {
+    for (auto& listener : listeners_) {
+      // Connections that the kernel has completed already are owed an answer.
+      for (;;) {
+        boost::system::error_code error;
+        asio::generic::stream_protocol::socket socket(io_);
+        listener->acceptor.accept(socket, error);
+        if (error) break;
+        open_session(std::move(socket), *listener);
+      }
+      boost::system::error_code ignored;  // it is closed either way
+      listener->acceptor.close(ignored);
+    }
+    for (auto& session : sessions_) session.end_when_idle();
+  });
+}
+
+void Worker::stop() { io_.stop(); }
+
+void Worker::join() {
+  if (thread_.joinable()) thread_.join();
+}
+
+}  // namespace weir::server

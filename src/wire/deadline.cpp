@@ -1,0 +1,52 @@
+#include "weir/wire/deadline.hpp"
+
+#include <boost/asio/basic_waitable_timer.hpp>
+
+namespace weir::wire {
+
+struct Deadline::State : std::enable_shared_from_this<State> {
+  explicit State(std::shared_ptr<Stream> const& s) : stream(s), timer(s->executor()) {}
+
+  void wait_until(base::SteadyTime when) {
+    timer.expires_at(when);
+    waiting = true;
+    timer.async_wait([self = shared_from_this()](error_code error) {
+      if (error) return;  // moved to an earlier time, or gone
+      self->waiting = false;
+      self->look();
+    });
+  }
+
+  void look() {
+    if (!armed) return;
+    if (base::Clock::now() < due) return wait_until(due);
+    armed = false;
+    expired = true;
+    if (auto const alive = stream.lock()) alive->close();
+  }
+
+  std::weak_ptr<Stream> stream;
+  boost::asio::basic_waitable_timer<base::Clock> timer;
+  base::SteadyTime due{};
+  bool armed = false, waiting = false, expired = false;
+};
+
+Deadline::Deadline(std::shared_ptr<Stream> const& stream) : state_(std::make_shared<State>(stream)) {}
+
+Deadline::~Deadline() {
+  state_->armed = false;
+  state_->timer.cancel();
+}
+
+void Deadline::expires_at(base::SteadyTime due) {
+  state_->due = due;
+  state_->armed = true;
+  state_->expired = false;
+  if (!state_->waiting || state_->timer.expiry() > due) state_->wait_until(due);
+}
+
+void Deadline::clear() noexcept { state_->armed = false; }
+
+bool Deadline::expired() const noexcept { return state_->expired; }
+
+}  // namespace weir::wire
