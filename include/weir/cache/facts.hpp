@@ -22,7 +22,8 @@ struct Facts {
   base::Duration initial_age{};          // RFC 9111 4.2.3 corrected_initial_age, at response_time
   base::Duration lifetime{};             // after jitter; 0: never fresh
   base::Duration fetch_time{};           // request to end of head; for early refresh
-  base::Duration stale_while_revalidate{};  // windows behind `lifetime`; 0: none. Already cleared where something forbids them
+  // Windows behind `lifetime`; 0: none. Already cleared where something forbids them (STL-1).
+  base::Duration stale_while_revalidate{};
   base::Duration stale_if_error{};
 
   // Order (STO-6, COA-14).

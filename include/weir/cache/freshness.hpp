@@ -31,8 +31,8 @@ struct Lifetime {
   bool is_explicit = false;    // the origin gave an expiration time, even a past or broken one
   bool heuristic = false;
 };
-// `from_origin`: FRS-1 without `override_ttl`. Explicit: s-maxage, max-age, Expires minus Date; conflicting or broken ones are
-// 0. Else, where the status or `public` permits a guess: a share of the age since Last-Modified, else `default_ttl`.
+// FRS-1 without `override_ttl`. Explicit: s-maxage, max-age, Expires minus Date; conflicting or broken ones are 0. Else, where
+// the status or `public` permits a guess: a share of the age since Last-Modified, else `default_ttl`.
 Lifetime lifetime_from_origin(http::Fields response, int status, Policy const& policy, FreshnessRules const& rules,
                               base::WallTime received);
 

@@ -1,5 +1,5 @@
-// The head of a stored or passed-on response: what of it is kept, and how a 304 freshens it (RFC 9111 3.1, 3.2, 4.3.4; STO-3,
-// SRV-2). Threads: pure.
+// The head of a stored or passed-on response: what of it is kept, and how a 304 freshens it (RFC 9111 3.1, 3.2, 4.3.4;
+// STO-3, SRV-2). Threads: pure.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace weir::cache {
 // The head as stored and sent (status line and field lines, no blank line): without hop-by-hop fields, those named in
 // Connection, proxy authentication fields, Age, Content-Length, Transfer-Encoding, Weir-Cache-Control, surrogate tags
 // (Surrogate-Key, Cache-Tag, Cache-Groups) unless `expose_tags`, and `without`. One valid Date: that of receipt if there is
-// none. Adds "Via: <version> weir". Framing fields are not in it: whoever sends it adds them. `facts` gets the slices of ETag
-// and Last-Modified, if given.
+// none. Adds "Via: <version> weir". Framing fields are not in it: whoever sends it adds them. `facts`, if given, gets the
+// slices of ETag and Last-Modified.
 struct HeadOptions {
   std::vector<std::string> const* without = nullptr;  // names in any case
   bool for_store = true;            // false: Age stays (a response that is passed on, not stored)

@@ -23,7 +23,7 @@ struct NamePattern {
 };
 
 struct KeyRules {
-  bool normalize_path = false;                 // KEY-2: percent-escapes of unreserved characters decoded, hex upper case, // kept
+  bool normalize_path = false;                 // KEY-2: escapes of unreserved characters decoded, hex upper case
   std::vector<NamePattern> query_drop;         // KEY-3
   std::vector<NamePattern> query_keep;         // if not empty, only these stay
   bool query_sort = false;

@@ -65,8 +65,8 @@ struct Storability {
 
 // `jitter` is a fresh random number in [0, 1). `no-cache` alone counts as freshness information where the status is
 // heuristically cacheable: such an answer is stored, never fresh, and shared with those who waited for it (COA-17).
-// `override_ttl` (FRS-4) does not apply to answers to credentials, nor to stored Set-Cookie without `ignore_cache_control`; it
-// overrules `no-cache`. `ignore_cache_control` lifts neither the rules for credentials nor `set_cookie`.
+// `override_ttl` (FRS-4) does not apply to answers to credentials, nor to stored Set-Cookie without `ignore_cache_control`;
+// it overrules `no-cache`. `ignore_cache_control` lifts neither the rules for credentials nor `set_cookie`.
 Storability storability(Requester const& requester, http::Response const& response, FetchTimes const& times,
                         KeyRules const& key, StorableRules const& storable, FreshnessRules const& freshness, double jitter);
 
