@@ -89,11 +89,7 @@ class Parser {
 
   std::optional<SfList> list() {
     SfList out;
-    bool const good = members([this, &out] {
-      auto parsed = member();
-      if (parsed) out.push_back(std::move(*parsed));
-      return parsed.has_value() && out.size() <= max_members;
-    });
+    bool const good = members([this, &out] { return member(out.emplace_back()) && out.size() <= max_members; });
     return good ? std::optional(std::move(out)) : std::nullopt;
   }
 
@@ -165,27 +161,24 @@ class Parser {
   bool dictionary_member(SfDictionary& out) {
     auto const name = key();
     if (name.empty()) return false;
-    std::optional<SfMember> value;
+    SfMember value;
     if (skip('=')) {
-      value = member();
+      if (!member(value)) return false;
     } else {
-      value.emplace();
-      value->item.value = true;
-      if (!parameters(value->item.parameters)) return false;
+      value.item.value = true;
+      if (!parameters(value.item.parameters)) return false;
     }
-    return value && put(out, name, std::move(*value), max_members);
+    return put(out, name, std::move(value), max_members);
   }
 
-  std::optional<SfMember> member() {
-    SfMember out;
+  bool member(SfMember& out) {
     if (front() == '(') {
       out.is_inner_list = true;
-      return inner_list(out.inner) && parameters(out.parameters) ? std::optional(std::move(out)) : std::nullopt;
+      return inner_list(out.inner) && parameters(out.parameters);
     }
     auto parsed = item();
-    if (!parsed) return std::nullopt;
-    out.item = std::move(*parsed);
-    return out;
+    if (parsed) out.item = std::move(*parsed);
+    return parsed.has_value();
   }
 
   bool inner_list(std::vector<SfItem>& out) {

@@ -10,8 +10,8 @@
 namespace weir::http {
 
 struct CodingChoice {
-  std::string_view coding;         // one of `supported`, or "identity"
-  bool identity_forbidden = false; // identity;q=0 (or *;q=0) and nothing of ours matched: not cached
+  std::string_view coding;          // one of `supported`, or "identity"
+  bool identity_forbidden = false;  // identity;q=0 (or *;q=0) and nothing of ours matched: not cached
 };
 
 // The coding of `supported` that the client prefers: highest q, ties by `supported`'s order. Absent field: identity.

@@ -17,11 +17,11 @@ using DeltaSeconds = std::uint32_t;
 inline constexpr DeltaSeconds max_delta = 0x80000000U;
 
 struct CacheControl {
-  bool present = false;           // any line at all
-  bool conflicting = false;       // a delta directive twice with different values, or one that does not parse: stale (FRS-1)
-  bool no_store = false, no_cache = false, private_ = false, public_ = false, must_revalidate = false, proxy_revalidate = false,
-       must_understand = false, no_transform = false, immutable = false, only_if_cached = false;
-  bool max_stale_any = false;     // max-stale without a value
+  bool present = false;      // any line at all
+  bool conflicting = false;  // a delta directive twice with different values, or one that does not parse: stale (FRS-1)
+  bool no_store = false, no_cache = false, private_ = false, public_ = false, must_revalidate = false,
+       proxy_revalidate = false, must_understand = false, no_transform = false, immutable = false, only_if_cached = false;
+  bool max_stale_any = false;  // max-stale without a value
   std::optional<DeltaSeconds> max_age, s_maxage, max_stale, min_fresh, stale_while_revalidate, stale_if_error;
   std::vector<std::string> no_cache_fields, private_fields;  // qualified forms; then the plain flag is not set; lower case
 };

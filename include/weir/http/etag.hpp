@@ -5,7 +5,7 @@
 
 namespace weir::http {
 
-bool is_strong_etag(std::string_view tag) noexcept;                              // well formed and without W/
+bool is_strong_etag(std::string_view tag) noexcept;  // well formed and without W/
 bool weak_match(std::string_view a, std::string_view b) noexcept;
 bool strong_match(std::string_view a, std::string_view b) noexcept;
 // RFC 9110 13.1.2. `list` is If-None-Match or If-Match as combined; "*" matches any. Tolerates unquoted tags by exact text.

@@ -16,14 +16,73 @@ namespace weir::http {
 // The names that some rule of ours looks at; everything else is `other` and compared by text.
 enum class FieldId : std::uint8_t {
   other,
-  accept, accept_encoding, accept_language, accept_ranges, age, allow, authorization, cache_control, cache_group_invalidation,
-  cache_groups, cache_status, cache_tag, cdn_cache_control, cdn_loop, connection, content_encoding, content_language,
-  content_length, content_location, content_range, content_type, cookie, date, etag, expect, expires, forwarded, host,
-  if_match, if_modified_since, if_none_match, if_range, if_unmodified_since, keep_alive, last_modified, location,
-  max_forwards, origin, pragma, proxy_authenticate, proxy_authentication_info, proxy_authorization, proxy_connection,
-  proxy_status, range, referer, retry_after, server, set_cookie, surrogate_control, surrogate_key, te, traceparent,
-  tracestate, trailer, transfer_encoding, upgrade, user_agent, vary, via, warning, weir_cache_control, www_authenticate,
-  x_forwarded_for, x_forwarded_host, x_forwarded_proto, x_request_id,
+  accept,
+  accept_encoding,
+  accept_language,
+  accept_ranges,
+  age,
+  allow,
+  authorization,
+  cache_control,
+  cache_group_invalidation,
+  cache_groups,
+  cache_status,
+  cache_tag,
+  cdn_cache_control,
+  cdn_loop,
+  connection,
+  content_encoding,
+  content_language,
+  content_length,
+  content_location,
+  content_range,
+  content_type,
+  cookie,
+  date,
+  etag,
+  expect,
+  expires,
+  forwarded,
+  host,
+  if_match,
+  if_modified_since,
+  if_none_match,
+  if_range,
+  if_unmodified_since,
+  keep_alive,
+  last_modified,
+  location,
+  max_forwards,
+  origin,
+  pragma,
+  proxy_authenticate,
+  proxy_authentication_info,
+  proxy_authorization,
+  proxy_connection,
+  proxy_status,
+  range,
+  referer,
+  retry_after,
+  server,
+  set_cookie,
+  surrogate_control,
+  surrogate_key,
+  te,
+  traceparent,
+  tracestate,
+  trailer,
+  transfer_encoding,
+  upgrade,
+  user_agent,
+  vary,
+  via,
+  warning,
+  weir_cache_control,
+  www_authenticate,
+  x_forwarded_for,
+  x_forwarded_host,
+  x_forwarded_proto,
+  x_request_id,
 };
 
 // Case-insensitive; constant time for names that are not ours.
@@ -53,7 +112,7 @@ bool is_field_value(std::string_view text) noexcept;
 class Fields {
  public:
   Fields() = default;
-  Fields(std::span<Field const> lines) noexcept : lines_(lines) {}  // NOLINT(google-explicit-constructor): it is a view
+  Fields(std::span<Field const> lines) noexcept : lines_(lines) {}     // NOLINT(google-explicit-constructor): it is a view
   Fields(std::vector<Field> const& lines) noexcept : lines_(lines) {}  // NOLINT(google-explicit-constructor)
 
   auto begin() const noexcept { return lines_.begin(); }
@@ -119,7 +178,10 @@ class FieldArena {
   void add(FieldId id, std::string_view value);
   void remove(FieldId id) noexcept;
   void remove(std::string_view name) noexcept;
-  void set(FieldId id, std::string_view value) { remove(id); add(id, value); }
+  void set(FieldId id, std::string_view value) {
+    remove(id);
+    add(id, value);
+  }
   Fields fields() const noexcept { return Fields(lines_); }
 
  private:

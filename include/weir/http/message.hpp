@@ -34,23 +34,25 @@ struct Request {
   std::string_view path;       // begins with '/', or is "*"
   std::string_view query;      // behind the '?'
   bool has_query = false;
-  int version = 11;            // 10 or 11
+  int version = 11;  // 10 or 11
   Fields fields;
   Framing framing;
-  bool keep_alive = true;      // what the client asked for
+  bool keep_alive = true;  // what the client asked for
   bool expects_continue = false;
 
-  bool has_body() const noexcept { return framing.kind == BodyKind::chunked || (framing.kind == BodyKind::length && framing.length > 0); }
+  bool has_body() const noexcept {
+    return framing.kind == BodyKind::chunked || (framing.kind == BodyKind::length && framing.length > 0);
+  }
 };
 
 // One well-formed final response head from an origin.
 struct Response {
-  int status = 0;              // 200 to 599 (and above, unchecked)
+  int status = 0;  // 200 to 599 (and above, unchecked)
   std::string_view reason;
   int version = 11;
   Fields fields;
   Framing framing;
-  bool keep_alive = true;      // the connection may serve another exchange after this one
+  bool keep_alive = true;  // the connection may serve another exchange after this one
 };
 
 // "OK" for 200; empty for statuses without a registered phrase.

@@ -11,14 +11,30 @@
 
 namespace weir::http {
 
-struct SfToken { std::string text; };
-struct SfBytes { std::string bytes; };
-struct SfDate { std::int64_t seconds = 0; };
-struct SfDisplay { std::string text; };
+struct SfToken {
+  std::string text;
+};
+struct SfBytes {
+  std::string bytes;
+};
+struct SfDate {
+  std::int64_t seconds = 0;
+};
+struct SfDisplay {
+  std::string text;
+};
 using SfBare = std::variant<std::int64_t, double, std::string, SfToken, SfBytes, bool, SfDate, SfDisplay>;
 using SfParameters = std::vector<std::pair<std::string, SfBare>>;
-struct SfItem { SfBare value; SfParameters parameters; };
-struct SfMember { bool is_inner_list = false; SfItem item; std::vector<SfItem> inner; SfParameters parameters; };
+struct SfItem {
+  SfBare value;
+  SfParameters parameters;
+};
+struct SfMember {
+  bool is_inner_list = false;
+  SfItem item;
+  std::vector<SfItem> inner;
+  SfParameters parameters;
+};
 using SfList = std::vector<SfMember>;
 using SfDictionary = std::vector<std::pair<std::string, SfMember>>;  // later keys replace earlier ones in place
 
