@@ -241,6 +241,7 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.key = cache::view(key_);
   order.hash = hash_;
   order.shared = decision_.what == What::join;
+  if (order.shared) order.selector = joined_selector_;
   order.may_store = decision_.may_store && request_.method_id == Method::get;
   if (order.shared) order.may_store = true;
   order.requester.method = order.request.method_id;

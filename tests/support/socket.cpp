@@ -147,6 +147,7 @@ Socket listen_on(std::uint16_t port, std::string const& address, int backlog) {
   Address const local = parse_address(address, port);
   Socket socket(::socket(local.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
   set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);  // what it accepts inherits this
   if (!socket || ::bind(socket.fd(), local.data(), local.size) != 0 || ::listen(socket.fd(), backlog) != 0) {
     ADD_FAILURE() << "cannot listen on " << address << " port " << port << ": " << std::strerror(errno);
     return {};
