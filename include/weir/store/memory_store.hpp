@@ -1,7 +1,9 @@
-// MEM-1: the memory store. 64 shards by key hash, one mutex each, never held across a call out. S3-FIFO eviction (a small
-// queue of a tenth, a main queue, a ghost of hashes), byte-accurate budget through `MemoryAccount`, which also counts what
-// flights hold and what readers pin after eviction; expiry when met and by `sweep`. One allocation an entry: links are in
-// StoredResponse::hook. Owner: the daemon; outlives the workers.
+// MEM-1: the memory store. 64 shards by key hash, one mutex each (`Shard::mutex_`), never held across a call out. S3-FIFO
+// eviction (a small queue of a tenth, a main queue, a ghost of hashes), byte-accurate budget through `MemoryAccount`, which
+// also counts what flights hold and what readers pin after eviction; expiry when met and by `sweep`. One allocation an entry:
+// links are in StoredResponse::hook. Markers, invalidation records and announced names take at most a sixteenth of the
+// budget; an invalidation that has to go early takes what it overruled with it, and its shard refuses older fetches.
+// Owner: the daemon; outlives the workers.
 #pragma once
 
 #include <memory>

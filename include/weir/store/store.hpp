@@ -28,7 +28,7 @@ struct Question {
 struct Lookup {
   cache::Entry entry;                   // of the variants that the request selects, the one fetched last; null: none
   cache::Overrule overrule;             // what was said about it since (SRV-6, purge)
-  bool hit_for_miss = false;            // a marker stands, and no live entry fits
+  bool hit_for_miss = false;            // a marker stands, and no live entry fits; a stale one may be beside it
   bool has_vary_spec = false;           // variants are known: the flight's key is the variant key
 };
 
@@ -54,7 +54,7 @@ class Store {
   virtual Lookup peek(Question const& question, base::Now now) noexcept = 0;
   // Answers from wherever entries live; for memory a second `peek`. Never fails: a store that cannot answer says "none".
   virtual boost::asio::awaitable<Lookup> find(Question question, base::Now now) = 0;
-  // The names of the vary spec; empty if there is none.
+  // The names of the vary spec, sorted; empty if there is none. As of the latest `now` that the store was shown.
   virtual std::vector<std::string> vary_spec(std::string_view key, std::uint64_t hash) = 0;
 
   // Makes the entry visible to `peek` of this node before it returns. Replaces the variant with the same selector; over
@@ -63,7 +63,7 @@ class Store {
   // The spec becomes at least these names, before any variant is stored, until `until`.
   virtual void announce_vary(std::string_view key, std::uint64_t hash, std::vector<std::string> const& names,
                              base::SteadyTime until) noexcept = 0;
-  // STO-5. Does nothing where an entry is live under the key.
+  // STO-5. Does nothing where an entry is live under the key: fresh, not `no_cache`, and not overruled.
   virtual void mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until, base::Now now) noexcept = 0;
   // SRV-6 and purge of one key. All variants with a lower number are overruled by `mode`; `hard` frees them at once. With
   // `record_until` in the future the number is remembered even where nothing is stored, so that a fetch under way cannot
