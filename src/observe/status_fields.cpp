@@ -12,8 +12,11 @@ namespace {
 // RFC 9651 3.3.1: an Integer has at most 15 digits.
 constexpr std::int64_t max_integer = 999'999'999'999'999;
 
-// Whole seconds rounded down: an entry that went stale half a second ago has ttl -1, never 0.
-std::int64_t floor_seconds(base::Duration d) noexcept { return std::chrono::floor<std::chrono::seconds>(d).count(); }
+// Whole seconds away from 0: what is fresh for half a second more has ttl 1, what went stale half a second ago has -1, and
+// while fresh Age and ttl add up to the lifetime.
+std::int64_t away_from_zero(base::Duration d) noexcept {
+  return d > base::Duration::zero() ? std::chrono::ceil<std::chrono::seconds>(d).count() : std::chrono::floor<std::chrono::seconds>(d).count();
+}
 
 }  // namespace
 
@@ -41,7 +44,7 @@ StatusText::StatusText(CacheStatus const& status) noexcept {
   if (status.collapsed == Collapsed::no) append("; collapsed=?0");
   if (status.ttl) {
     append("; ttl=");
-    append(floor_seconds(*status.ttl));
+    append(away_from_zero(*status.ttl));
   }
   if (!status.detail.empty()) {
     append("; detail=");

@@ -15,28 +15,35 @@ namespace {
 
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 
-// Closes a socket that is connecting when its time is over.
-class ConnectLimit {
+void close_quietly(wire::Stream::Socket& socket) noexcept {
+  boost::system::error_code ignored;  // the operation that is pending reports the end
+  socket.close(ignored);
+}
+
+// Ends an operation when its time is over: `stop` closes or cancels what it waits on.
+template <class Stop>
+class TimeLimit {
  public:
-  ConnectLimit(wire::Stream::Socket& socket, base::SteadyTime due) : state_(std::make_shared<State>(socket, due)) {
+  TimeLimit(asio::any_io_executor executor, base::SteadyTime due, Stop stop) : state_(std::make_shared<State>(std::move(executor), due, std::move(stop))) {
     state_->timer.async_wait([state = state_](boost::system::error_code error) {
       if (error || state->done) return;
       state->expired = true;
-      boost::system::error_code ignored;  // the connect that is pending reports the end
-      state->socket.close(ignored);
+      state->stop();
     });
   }
-  ~ConnectLimit() {
+  ~TimeLimit() {
     state_->done = true;
     state_->timer.cancel();
   }
+  TimeLimit(TimeLimit const&) = delete;
+  TimeLimit& operator=(TimeLimit const&) = delete;
   bool expired() const noexcept { return state_->expired; }
 
  private:
   struct State {
-    State(wire::Stream::Socket& s, base::SteadyTime due) : socket(s), timer(s.get_executor(), due) {}
-    wire::Stream::Socket& socket;
+    State(asio::any_io_executor executor, base::SteadyTime due, Stop s) : timer(std::move(executor), due), stop(std::move(s)) {}
     asio::basic_waitable_timer<base::Clock> timer;
+    Stop stop;
     bool done = false, expired = false;
   };
   std::shared_ptr<State> state_;
@@ -94,7 +101,8 @@ asio::awaitable<Connected> Pool::open(base::SteadyTime due) {
 asio::awaitable<FailureKind> Pool::connect_tcp(wire::Stream::Socket& socket, base::SteadyTime due) {
   if (!address_.unix_path.empty()) {
     asio::local::stream_protocol::endpoint const endpoint(address_.unix_path);
-    ConnectLimit const limit(socket, due);
+    auto const close = [&socket] { close_quietly(socket); };
+    TimeLimit const limit(io_.get_executor(), due, close);
     auto const [error] = co_await socket.async_connect(endpoint, tuple);
     if (error) socket.close();
     co_return limit.expired() ? FailureKind::connect_timeout : FailureKind::connect_refused;
@@ -107,6 +115,8 @@ asio::awaitable<FailureKind> Pool::connect_tcp(wire::Stream::Socket& socket, bas
       resolved_.assign(1, tcp::endpoint(literal, static_cast<unsigned short>(std::stoul(address_.port))));
     } else {
       tcp::resolver resolver(io_);
+      auto const cancel = [&resolver] { resolver.cancel(); };
+      TimeLimit const limit(io_.get_executor(), due, cancel);
       auto const [error, results] = co_await resolver.async_resolve(address_.host, address_.port, tuple);
       if (!error) resolved_.assign(results.begin(), results.end());
       if (resolved_.empty()) co_return FailureKind::dns;  // an old answer is better than none
@@ -115,7 +125,8 @@ asio::awaitable<FailureKind> Pool::connect_tcp(wire::Stream::Socket& socket, bas
   }
 
   auto const endpoints = resolved_;  // others may resolve again meanwhile
-  ConnectLimit const limit(socket, due);
+  auto const close = [&socket] { close_quietly(socket); };
+  TimeLimit const limit(io_.get_executor(), due, close);
   for (auto const& endpoint : endpoints) {
     auto const [error] = co_await socket.async_connect(endpoint, tuple);
     if (!error) {

@@ -52,7 +52,10 @@ bool Exchange::answer_at_once() {
   auto const parts = compose_hit(local_.scratch);
   std::array<asio::const_buffer, 3> const buffers{asio::buffer(parts.head), asio::buffer(local_.scratch), asio::buffer(parts.body)};
   if (!client_->write_now(buffers, written_)) close_ = true;
-  else if (written_ != asio::buffer_size(buffers)) return false;
+  else if (written_ != asio::buffer_size(buffers)) {
+    begun_ = local_.scratch;  // the rest must be of the same answer
+    return false;
+  }
   count(decision_.outcome);
   decision_.entry.reset();  // a spare exchange pins nothing
   return true;
@@ -87,7 +90,8 @@ Exchange::Decision Exchange::refuse(int status) const {
 
 // Steps 2 to 4: policy, key, look-up, verdict.
 Exchange::Decision Exchange::decide(base::Now now) {
-  if (request_.method_id == Method::connect || request_.method_id == Method::trace) return refuse(405);
+  // No purge.allow yet: PURGE is nobody's (PRG-3).
+  if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge) return refuse(405);
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
   if (wants_websocket(request_)) return refuse(501);
   routed_ = route(settings(), request_);
@@ -143,7 +147,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
 
   // Who fetches alone: on a marker, with credentials that the known answer is not meant for (COA-8, FWD-3), or who refuses
   // every coding that we know (KEY-5).
-  bool const marked = !usable && found.hit_for_miss;
+  bool const marked = found.hit_for_miss;
   bool const own_answer = (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
   if (marked || own_answer) {
     decision.what = What::alone;

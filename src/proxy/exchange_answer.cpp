@@ -93,6 +93,7 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
 asio::awaitable<After> Exchange::send_hit() {
   std::string out;
   auto const parts = compose_hit(out);
+  if (written_ > 0) out = begun_;
   std::array<asio::const_buffer, 3> buffers{asio::buffer(parts.head), asio::buffer(out), asio::buffer(parts.body)};
   for (auto& buffer : buffers) {  // what act one got rid of already
     auto const done = std::min(written_, buffer.size());
@@ -117,7 +118,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
     decision_.cache_status.forwarded_status = head.status;
     OwnAnswer answer;
     answer.status = head.status;
-    answer.proxy_error = "http_response_incomplete";
+    answer.proxy_error = "http_protocol_error";
     answer.received_status = head.status;
     answer.cache_status = decision_.cache_status;
     co_return co_await send_own(answer, Outcome::collapsed);

@@ -1,50 +1,23 @@
-#include "weir/proxy/fetch.hpp"
-
-#include <cstring>
+// A fetch from beginning to end, in the order in which things happen.
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
 
+#include "fetch_impl.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/invalidation.hpp"
-#include "weir/cache/storability.hpp"
 #include "weir/observe/log.hpp"
-#include "weir/wire/chunked.hpp"
 
 namespace weir::proxy {
 namespace {
 
 using observe::FetchResult;
 using shield::FailureKind;
-using std::chrono::steady_clock;
 
 // Bytes that a body which is not stored may be ahead of its reader.
 inline constexpr std::uint64_t stream_window = 256 * 1024;
 // How long the spec of a flight's response is remembered before the entry itself keeps it.
 inline constexpr base::Duration vary_spec_life = std::chrono::minutes(2);
-
-// The way from the last reader (on any worker) to the fetch. Counted, because a post may be on its way when the fetch ends.
-struct AbandonSignal : base::Counted<AbandonSignal> {
-  shield::Waiter node;
-  shield::Waker* waker = nullptr;
-  void* fetch = nullptr;             // the fetch's worker only; null: the fetch is over
-  void (*tell)(void*) noexcept = nullptr;
-
-  static void raise(void* context) noexcept {
-    auto& self = *static_cast<AbandonSignal*>(context);
-    auto expected = shield::WaiterState::free;
-    if (!self.node.state.compare_exchange_strong(expected, shield::WaiterState::chosen)) return;  // already on its way
-    intrusive_ptr_add_ref(&self);
-    shield::WaiterList one;
-    one.push_back(self.node);
-    self.waker->wake(one);
-  }
-  static void arrive(shield::Waiter& waiter) noexcept {
-    auto* const self = static_cast<AbandonSignal*>(waiter.context);
-    if (self->fetch != nullptr) self->tell(self->fetch);
-    intrusive_ptr_release(self);
-  }
-};
 
 FetchResult result_of(FailureKind kind) noexcept {
   switch (kind) {
@@ -67,81 +40,22 @@ FetchResult result_of(int status) noexcept {
 
 bool is_origin_error(int status) noexcept { return status == 500 || status == 502 || status == 503 || status == 504; }
 
-class Fetch {
- public:
-  Fetch(Local& local, FetchOrder order);
-  ~Fetch();
-  asio::awaitable<void> run();
-
- private:
-  using MaybeFailure = std::optional<FailureKind>;
-
-  asio::awaitable<bool> answered_by_store();
-  asio::awaitable<MaybeFailure> take_permit();
-  asio::awaitable<MaybeFailure> ask();
-  asio::awaitable<MaybeFailure> attempt(origin::Want want);
-  asio::awaitable<MaybeFailure> read_head();
-  bool freshen();
-  void invalidate();
-  cache::Storability judge();
-  void publish();
-  asio::awaitable<bool> receive();
-  asio::awaitable<bool> receive_length(std::uint64_t left);
-  asio::awaitable<bool> receive_chunked();
-  asio::awaitable<bool> receive_until_close();
-  asio::awaitable<std::span<char>> room();
-  asio::awaitable<wire::Transferred> read(std::span<char> into);
-  void took(std::size_t bytes);
-  void store_it();
-  void settle(bool whole);
-  void fail(FailureKind kind);
-  void note(FetchResult result);
-
-  bool can_still_be_stored() const noexcept { return storing_; }
-  void on_abandoned() noexcept;
-  shield::Flight& flight() const noexcept { return *flight_; }
-  base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }
-
-  Local& local_;
-  Shared& shared_;
-  FetchOrder order_;
-  base::Ref<shield::Flight> flight_;  // outlives the ticket's places
-  Parking parking_;
-  base::Ref<AbandonSignal> signal_;
-  shield::PermitWaiter permit_;
-  std::unique_ptr<origin::Connection> connection_;
-  std::unique_ptr<Inbox> inbox_;
-  http::Response response_;
-  cache::FetchTimes times_;
-  cache::Storability verdict_;
-  base::Ref<cache::StoredResponse> place_;
-  base::SteadyTime started_{};
-  std::uint64_t held_ = 0;          // bytes counted in shared_.flight_bytes
-  bool storing_ = false;            // the answer may still end in the store
-  bool abandoned_ = false;          // nobody waits or reads (now)
-  bool any_byte_ = false;           // of the response in the last attempt
-  bool at_origin_ = false;          // counted as in flight
-};
+}  // namespace
 
 Fetch::Fetch(Local& local, FetchOrder order)
     : local_(local), shared_(local.shared), order_(std::move(order)), flight_(order_.ticket.flight_ref()),
       parking_(local.io.get_executor(), local.worker),
-      signal_(new AbandonSignal) {
-  signal_->waker = &shared_.mailboxes;
-  signal_->fetch = this;
-  signal_->tell = [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_abandoned(); };
-  signal_->node.worker = local.worker;
-  signal_->node.resume = &AbandonSignal::arrive;
-  signal_->node.context = signal_.get();
+      signal_(local.signals.take(shared_.mailboxes, local.worker, this,
+                                 [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_abandoned(); })) {
   storing_ = order_.may_store;
   started_ = base::Clock::now();
   shared_.fetches_under_way.fetch_add(1, std::memory_order_relaxed);
-  flight().set_on_abandoned(&AbandonSignal::raise, signal_.get());
+  flight().set_on_abandoned(&AbandonSignal::raise, &signal_);
 }
 
 Fetch::~Fetch() {
-  signal_->fetch = nullptr;
   flight().clear_on_abandoned();
+  local_.signals.give(signal_);
   if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
   shared_.flight_bytes.fetch_sub(held_, std::memory_order_relaxed);
   shared_.fetches_under_way.fetch_sub(1, std::memory_order_relaxed);
@@ -187,6 +101,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
   auto const now = base::read_clock();
   auto const found = co_await shared_.store.find(question, now);
+  bool again = found.hit_for_miss || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
     auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
     if (reuse.verdict == cache::Verdict::fresh) {
@@ -195,7 +110,9 @@ asio::awaitable<bool> Fetch::answered_by_store() {
       co_return true;
     }
     if (reuse.verdict != cache::Verdict::unusable) order_.basis = found.entry;
-  } else if (found.hit_for_miss || (found.has_vary_spec && order_.selector.empty())) {
+    again = found.hit_for_miss;
+  }
+  if (again) {  // news for everyone: a marker stands, or the key has variants
     order_.ticket.publish_by_variant();
     order_.ticket.leave();
     co_return true;
@@ -208,7 +125,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
 asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   auto& limiter = order_.origin->limiter;
   permit_.permit_class = order_.upload ? shield::PermitClass::upload : shield::PermitClass::fetch;
-  permit_.partition = base::hash_bytes(order_.request.path);
+  permit_.partition = base::hash_bytes(order_.request.scheme + ' ' + order_.request.authority + order_.request.path);
   parking_.attach(permit_);
   auto const asked = base::Clock::now();
   switch (limiter.acquire(permit_)) {
@@ -332,11 +249,12 @@ bool Fetch::freshen() {
     store_it();
   } else {
     local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
-    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, times_.began, {}, times_.response);
+    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
   }
   note(FetchResult::not_modified);
   permit_.permit.release();
   if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
+  local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
   order_.ticket.publish_entry(entry, true);
   order_.ticket.leave();
   return true;
@@ -391,7 +309,8 @@ void Fetch::publish() {
   auto& store = shared_.store;
   auto const now = times_.response;
   bool const error = order_.shared && is_origin_error(response_.status);
-  if (!verdict_.store && verdict_.response_caused && !error)
+  bool const credentialed = order_.requester.has_authorization || order_.requester.has_cookie_credential;
+  if (!verdict_.store && verdict_.response_caused && !error && !credentialed)
     store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
 
   auto head = std::make_unique<shield::FlightHead>();
@@ -431,130 +350,9 @@ void Fetch::publish() {
   if (!verdict_.store) permit_.permit.move_to_stream();
   flight().set_head(std::move(head), place_, verdict_.store ? order_.policy->storable.max_object : stream_window,
                     base::Clock::now());
+  if (order_.shared) local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
   order_.ticket.publish_head();
   if (abandoned_ || flight().interest() == 0) on_abandoned();
-}
-
-asio::awaitable<wire::Transferred> Fetch::read(std::span<char> into) {
-  auto due = base::Clock::now() + order_.origin->settings.timeouts.stream_idle;
-  if (abandoned_ && flight().interest() == 0) due = std::min(due, give_up_at());
-  connection_->deadline.expires_at(due);
-  co_return co_await connection_->stream->read_some(into);
-}
-
-// Room for the next bytes. Empty: nobody wants them any more.
-asio::awaitable<std::span<char>> Fetch::room() {
-  auto stall_left = order_.shared ? order_.policy->coalesce.window_stall : base::Duration::max();
-  for (;;) {
-    if (auto const span = flight().room(); !span.empty()) co_return span;
-    shield::Waiter waiter;
-    parking_.attach(waiter);
-    if (!flight().wait_for_room(waiter)) continue;
-    auto const from = base::Clock::now();
-    auto const woken = co_await parking_.until(order_.shared ? from + stall_left : base::SteadyTime::max());
-    if (woken != Woken::resumed && !flight().cancel_wait_for_room(waiter)) co_await parking_.until_resumed();
-    if (woken == Woken::interrupted && !order_.unsafe && !storing_ && flight().interest() == 0) co_return std::span<char>();
-    if (order_.shared) {
-      stall_left -= std::min(stall_left, base::Clock::now() - from);
-      if (stall_left == base::Duration::zero()) flight().cut_off_stalled();
-    }
-  }
-}
-
-void Fetch::took(std::size_t bytes) {
-  flight().commit(bytes, base::Clock::now());
-  if (place_ || !storing_) return;
-  held_ += bytes;
-  shared_.flight_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (flight().size() <= order_.policy->storable.max_object) return;
-  // COA-9: it outgrew max_object in the middle; correct for all who joined, for nobody else.
-  storing_ = false;
-  local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::too_large)].add();
-  auto const now = base::read_clock();
-  shared_.store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
-  order_.ticket.close_to_newcomers();
-  flight().outgrow();
-  permit_.permit.move_to_stream();
-  if (flight().interest() == 0) on_abandoned();
-}
-
-asio::awaitable<bool> Fetch::receive() {
-  switch (response_.framing.kind) {
-    case http::BodyKind::none: co_return true;
-    case http::BodyKind::length: co_return co_await receive_length(response_.framing.length);
-    case http::BodyKind::chunked: co_return co_await receive_chunked();
-    case http::BodyKind::until_close: co_return co_await receive_until_close();
-  }
-  co_return false;
-}
-
-// Straight into its place, past the read buffer, once what the head brought along is used up.
-asio::awaitable<bool> Fetch::receive_length(std::uint64_t left) {
-  while (left > 0) {
-    auto into = co_await room();
-    if (into.empty()) co_return false;
-    if (into.size() > left) into = into.first(static_cast<std::size_t>(left));
-    std::size_t bytes = 0;
-    if (auto const unread = inbox_->unread(); !unread.empty()) {
-      bytes = std::min(unread.size(), into.size());
-      std::memcpy(into.data(), unread.data(), bytes);
-      inbox_->begin += bytes;
-    } else {
-      auto const got = co_await read(into);
-      if (got.error) co_return false;
-      bytes = got.bytes;
-    }
-    left -= bytes;
-    took(bytes);
-  }
-  co_return true;
-}
-
-asio::awaitable<bool> Fetch::receive_chunked() {
-  wire::ChunkedDecoder decoder;
-  for (;;) {
-    auto const step = decoder.decode(inbox_->unread());
-    inbox_->begin += step.consumed;
-    switch (step.step) {
-      case wire::ChunkedDecoder::Step::malformed: co_return false;
-      case wire::ChunkedDecoder::Step::done: co_return true;
-      case wire::ChunkedDecoder::Step::payload:
-        for (auto payload = step.payload; !payload.empty();) {
-          auto const into = co_await room();
-          if (into.empty()) co_return false;
-          auto const bytes = std::min(payload.size(), into.size());
-          std::memcpy(into.data(), payload.data(), bytes);
-          payload.remove_prefix(bytes);
-          took(bytes);
-        }
-        break;
-      case wire::ChunkedDecoder::Step::need_more: {
-        auto const into = inbox_->room();
-        if (into.empty()) co_return false;
-        auto const got = co_await read(into);
-        if (got.error) co_return false;
-        inbox_->end += got.bytes;
-      }
-    }
-  }
-}
-
-// STO-1: whole only if the stream ended cleanly.
-asio::awaitable<bool> Fetch::receive_until_close() {
-  for (;;) {
-    auto const into = co_await room();
-    if (into.empty()) co_return false;
-    if (auto const unread = inbox_->unread(); !unread.empty()) {
-      auto const bytes = std::min(unread.size(), into.size());
-      std::memcpy(into.data(), unread.data(), bytes);
-      inbox_->begin += bytes;
-      took(bytes);
-      continue;
-    }
-    auto const got = co_await read(into);
-    if (got.error) co_return got.error == asio::error::eof;
-    took(got.bytes);
-  }
 }
 
 // The entry is visible to look-ups before the flight says that it is whole, and before it leaves the table.
@@ -606,6 +404,8 @@ void Fetch::note(FetchResult result) {
   local_.metrics.fetch(order_.why, result);
   local_.metrics.fetch_seconds[static_cast<std::size_t>(order_.why)].observe(base::Clock::now() - started_);
 }
+
+namespace {
 
 asio::awaitable<void> run_fetch(Local& local, FetchOrder order) {
   Fetch fetch(local, std::move(order));

@@ -17,6 +17,7 @@
 #include "weir/config/settings.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/origin/pool.hpp"
+#include "weir/proxy/abandon.hpp"
 #include "weir/proxy/client.hpp"
 #include "weir/proxy/park.hpp"
 #include "weir/shield/flight_table.hpp"
@@ -59,6 +60,7 @@ struct Local {
   std::shared_ptr<config::Settings const> settings;   // the newest; an exchange that waits keeps its own
   std::map<std::string, std::unique_ptr<origin::Pool>> pools;
   InboxPool inboxes;
+  AbandonSignals signals;
   std::minstd_rand random;
   std::string scratch;                                 // for heads that are written without waiting
   double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(random); }

@@ -121,6 +121,7 @@ class Exchange {
   std::unique_ptr<Own> own_;
   base::Ref<Upload> upload_;
   std::size_t written_ = 0;                          // of a hit, by `answer_at_once`
+  std::string begun_;                                // what `compose_hit` wrote for it
   std::string joined_selector_;                      // of the slot that was waited on last
   std::uint8_t turned_away_ = 0;                     // COA-5: how often an answer could not be shared with this request
   std::uint8_t rounds_ = 0;

@@ -12,7 +12,7 @@
 
 namespace weir::server {
 
-enum class Limit : std::uint8_t { idle, head };
+enum class Limit : std::uint8_t { idle, head, linger };
 
 struct Timed {
   boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> timed_hook;
@@ -35,7 +35,7 @@ class Timekeeper {
       boost::intrusive::member_hook<Timed, decltype(Timed::timed_hook), &Timed::timed_hook>, boost::intrusive::constant_time_size<false>>;
 
   boost::asio::basic_waitable_timer<base::Clock> timer_;
-  std::array<Queue, 2> queues_;
+  std::array<Queue, 3> queues_;
   bool waiting_ = false, stopped_ = false;
 };
 

@@ -36,7 +36,7 @@ CacheStatus with(CacheStatus status, base::Duration ttl, std::string_view word) 
 // OBS-1, STL-2, RFC 9211 section 2.
 Row const rows[] = {
     {"hit", hit(50s), "Weir; hit; ttl=50"},
-    {"hit_with_a_fraction_left", hit(999ms), "Weir; hit; ttl=0"},
+    {"hit_with_a_fraction_left", hit(999ms), "Weir; hit; ttl=1"},
     {"hit_just_stale", hit(-1ms, detail::stale_while_revalidate), "Weir; hit; ttl=-1; detail=stale-while-revalidate"},
     {"shed_serves_stale", hit(-7s, detail::shed), "Weir; hit; ttl=-7; detail=shed"},
     {"open_breaker_serves_stale", hit(-7s, detail::circuit_open), "Weir; hit; ttl=-7; detail=circuit-open"},

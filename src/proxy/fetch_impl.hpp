@@ -1,0 +1,69 @@
+// One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_body.cpp receives the body. Threads: its
+// one worker.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "weir/cache/storability.hpp"
+#include "weir/proxy/fetch.hpp"
+
+namespace weir::proxy {
+
+class Fetch {
+ public:
+  Fetch(Local& local, FetchOrder order);
+  ~Fetch();
+  asio::awaitable<void> run();
+
+ private:
+  using MaybeFailure = std::optional<shield::FailureKind>;
+
+  asio::awaitable<bool> answered_by_store();
+  asio::awaitable<MaybeFailure> take_permit();
+  asio::awaitable<MaybeFailure> ask();
+  asio::awaitable<MaybeFailure> attempt(origin::Want want);
+  asio::awaitable<MaybeFailure> read_head();
+  bool freshen();
+  void invalidate();
+  cache::Storability judge();
+  void publish();
+  asio::awaitable<bool> receive();
+  asio::awaitable<bool> receive_length(std::uint64_t left);
+  asio::awaitable<bool> receive_chunked();
+  asio::awaitable<bool> receive_until_close();
+  asio::awaitable<std::span<char>> room();
+  asio::awaitable<wire::Transferred> read(std::span<char> into);
+  void took(std::size_t bytes);
+  void store_it();
+  void settle(bool whole);
+  void fail(shield::FailureKind kind);
+  void note(observe::FetchResult result);
+
+  bool can_still_be_stored() const noexcept { return storing_; }
+  void on_abandoned() noexcept;
+  shield::Flight& flight() const noexcept { return *flight_; }
+  base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }
+
+  Local& local_;
+  Shared& shared_;
+  FetchOrder order_;
+  base::Ref<shield::Flight> flight_;  // outlives the ticket's places
+  Parking parking_;
+  AbandonSignal& signal_;
+  shield::PermitWaiter permit_;
+  std::unique_ptr<origin::Connection> connection_;
+  std::unique_ptr<Inbox> inbox_;
+  http::Response response_;
+  cache::FetchTimes times_;
+  cache::Storability verdict_;
+  base::Ref<cache::StoredResponse> place_;
+  base::SteadyTime started_{};
+  std::uint64_t held_ = 0;          // bytes counted in shared_.flight_bytes
+  bool storing_ = false;            // the answer may still end in the store
+  bool abandoned_ = false;          // nobody waits or reads (now)
+  bool any_byte_ = false;           // of the response in the last attempt
+  bool at_origin_ = false;          // counted as in flight
+};
+
+}  // namespace weir::proxy
