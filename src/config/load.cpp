@@ -1,0 +1,166 @@
+#include "weir/config/load.hpp"
+
+#include <exception>
+#include <unordered_map>
+
+#include "description.hpp"
+#include "document.hpp"
+#include "overlay.hpp"
+
+namespace weir::config {
+namespace {
+
+// What only the whole shows: origins that sites name, hosts that two sites claim.
+class Whole {
+ public:
+  Whole(Reader& reader, Item const& root, Settings& settings) : reader_(reader), root_(root), settings_(settings) {}
+
+  void check(bool has_file) {
+    if (has_file && !root_.find("version")) {
+      Reader::Step const step(reader_, "version");
+      reader_.mistake(root_, "is required; write `version: 1`");
+    }
+    check_origins();
+    check_sites();
+    check_listen();
+    check_cluster();
+    if (settings_.defaults.forward.mode == ForwardMode::all)
+      reader_.warn("forward.mode: all lets unkeyed fields reach the origin; answers that depend on them poison the cache");
+  }
+
+ private:
+  void check_origins() {
+    Item const* const origins = root_.find("origins");
+    bool const some = origins && origins->is_map() && !origins->items.empty();
+    if (some) first_origin_ = origins->keys.front().text;
+    if (some || (origins && !origins->is_map() && !origins->is_null())) return;
+    Reader::Step const step(reader_, "origins");
+    reader_.mistake(origins ? *origins : root_, "no origin: name one here, or with --origin URL");
+  }
+
+  void check_sites() {
+    Item const* const sites = root_.find("sites");
+    if (!sites) {
+      Site site;
+      site.name = "default";
+      site.origin = first_origin_;
+      site.policy = settings_.defaults;
+      settings_.sites.push_back(std::move(site));
+      return;
+    }
+    Reader::Step const step(reader_, "sites");
+    if (sites->is_list() && sites->items.empty())
+      reader_.mistake(*sites, "an empty list; leave `sites` out for one site for every host");
+    for (std::size_t i = 0; i < settings_.sites.size(); ++i) {
+      Reader::Step const index(reader_, i);
+      // A single scalar from a flag was a mistake already.
+      if (sites->is_list()) check_site(settings_.sites[i], sites->items[i]);
+    }
+  }
+
+  void check_site(Site& site, Item const& item) {
+    check_site_origin(site, item);
+    Reader::Step const step(reader_, "hosts");
+    Item const* const given = item.find("hosts");
+    Item const& hosts = given ? *given : item;
+    if (site.hosts.empty()) claim("", site, hosts);
+    for (std::size_t i = 0; i < site.hosts.size(); ++i) {
+      Reader::Step const index(reader_, i);
+      claim(site.hosts[i], site, hosts.is_list() && i < hosts.items.size() ? hosts.items[i] : hosts);
+    }
+  }
+
+  void claim(std::string const& host, Site const& site, Item const& item) {
+    auto const [owner, is_new] = owners_.try_emplace(host, &site);
+    if (is_new) return;
+    std::string const what = host.empty() ? "every host (no `hosts`)" : ticked(host);
+    std::string const whom = owner->second == &site
+                                 ? "twice in this site"
+                                 : "already in sites[" + std::to_string(owner->second - settings_.sites.data()) + "]";
+    reader_.mistake(item, what + " is " + whom);
+  }
+
+  void check_site_origin(Site& site, Item const& item) {
+    Reader::Step const step(reader_, "origin");
+    Item const* const given = item.find("origin");
+    if (!given) {
+      if (settings_.origins.size() > 1) reader_.mistake(item, "is required where there are several origins");
+      site.origin = first_origin_;
+      return;
+    }
+    if (site.origin.empty() || settings_.origins.contains(site.origin)) return;
+    std::vector<std::string> names;
+    for (auto const& [name, origin] : settings_.origins) names.push_back(name);
+    reader_.mistake(*given, "no origin " + ticked(site.origin) + "; " + nearest(site.origin, names));
+  }
+
+  void check_listen() {
+    Item const* const listen = root_.find("listen");
+    if (!listen) return;
+    Reader::Step const step(reader_, "listen");
+    if (settings_.listen.empty()) reader_.mistake(*listen, "an empty list");
+    std::unordered_map<std::string, std::size_t> seen;
+    for (std::size_t i = 0; i < settings_.listen.size(); ++i) {
+      std::string const& address = settings_.listen[i].address;
+      Reader::Step const index(reader_, i);
+      bool const any_port = address.ends_with(":0");
+      if (!address.empty() && !any_port && !seen.try_emplace(address, i).second)
+        reader_.mistake(listen->is_list() ? listen->items[i] : *listen, ticked(address) + " is there twice");
+    }
+  }
+
+  void check_cluster() {
+    bool clustered = settings_.defaults.coalesce.cluster;
+    for (Site const& site : settings_.sites) {
+      clustered = clustered || site.policy.coalesce.cluster;
+      for (Route const& route : site.routes) clustered = clustered || route.policy.coalesce.cluster;
+    }
+    if (!clustered || settings_.store.type == StoreType::valkey) return;
+    Item const* const coalesce = root_.find("coalesce");
+    Reader::Step const step(reader_, "coalesce.cluster");
+    reader_.mistake(coalesce ? *coalesce : root_, "needs `store.type: valkey`, which the nodes share");
+  }
+
+  Reader& reader_;
+  Item const& root_;
+  Settings& settings_;
+  std::string first_origin_;
+  std::unordered_map<std::string, Site const*> owners_;
+};
+
+void read_all(Sources const& sources, Mistakes& mistakes, Loaded& loaded) {
+  bool const has_file = !sources.file.empty() || !sources.yaml.empty();
+  auto const source = std::make_shared<std::string const>(sources.file);
+  Item root = parse_document(sources.yaml, source, Places::lines, "", mistakes);
+  if (root.is_null() && !mistakes.empty()) return;  // the text could not be read: nothing more is known
+  if (root.place.line == 0 && has_file) root.place = {source, 1, 1};
+  if (!root.is_map() && !root.is_null()) return mistakes.add(root.place, "", "expected keys at the top, as in `version: 1`");
+  lay_over(sources, root, mistakes);
+
+  Reader reader(sources, mistakes, loaded.warnings);
+  Settings settings = settings_group().initial();
+  settings_group().read(reader, root, settings);
+  Whole(reader, root, settings).check(has_file);
+  if (mistakes.empty()) loaded.settings = std::move(settings);
+}
+
+}  // namespace
+
+Loaded load(Sources const& sources) {
+  Loaded loaded;
+  Mistakes mistakes;
+  try {
+    read_all(sources, mistakes, loaded);
+  } catch (std::exception const& e) {  // a library's, or no memory
+    mistakes.add({}, "", std::string("could not be read: ") + e.what());
+    loaded.settings.reset();
+  }
+  loaded.mistakes = mistakes.take();
+  return loaded;
+}
+
+std::string dump_yaml(Settings const& settings) { return to_yaml(settings_group().write(settings, nullptr)); }
+
+std::string dump_json(Settings const& settings) { return to_json(settings_group().write(settings, nullptr)); }
+
+}  // namespace weir::config
