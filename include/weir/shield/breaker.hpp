@@ -16,17 +16,17 @@ namespace weir::shield {
 
 struct BreakerRules {
   bool enabled = true;
-  std::uint32_t failure_percent = 50;                     // 1 to 100
-  std::uint32_t min_requests = 20;                        // outcomes in the window before it may open
+  std::uint32_t failure_percent = 50;  // 1 to 100
+  std::uint32_t min_requests = 20;     // outcomes in the window before it may open
   base::Duration window = std::chrono::seconds(10);
-  base::Duration open = std::chrono::seconds(5);          // the first time; doubles with each probe that failed
-  base::Duration open_max = std::chrono::seconds(60);     // before jitter
+  base::Duration open = std::chrono::seconds(5);       // the first time; doubles with each probe that failed
+  base::Duration open_max = std::chrono::seconds(60);  // before jitter
 };
 
 // How much longer than `open` it may stay open, in percent, so that many nodes do not probe together.
 inline constexpr std::uint32_t breaker_jitter_percent = 20;
 
-enum class BreakerState : std::uint8_t { closed, half_open, open };   // as weir_breaker_state: 0, 1, 2
+enum class BreakerState : std::uint8_t { closed, half_open, open };  // as weir_breaker_state: 0, 1, 2
 
 class Breaker;
 
@@ -46,13 +46,13 @@ class Probe {
  private:
   friend class Breaker;
   Breaker* breaker_ = nullptr;
-  std::uint64_t random_ = 0;       // for the jitter of the destructor
+  std::uint64_t random_ = 0;  // for the jitter of the destructor
 };
 
 enum class Ask : std::uint8_t {
-  open,      // no fetch may reach the origin
-  probe,     // this one alone may: `probe`
-  closed,    // it may; its outcome is to be recorded
+  open,    // no fetch may reach the origin
+  probe,   // this one alone may: `probe`
+  closed,  // it may; its outcome is to be recorded
 };
 
 struct Asked {
@@ -85,7 +85,7 @@ class Breaker {
   friend class Probe;
   static constexpr std::size_t bucket_count = 10;
   struct Bucket {
-    std::int64_t index = -1;       // number of the bucket since the clock's start
+    std::int64_t index = -1;  // number of the bucket since the clock's start
     std::uint32_t successes = 0;
     std::uint32_t failures = 0;
   };
@@ -102,13 +102,13 @@ class Breaker {
   void close() noexcept;
   void open_for(base::Duration duration, std::uint64_t random) noexcept;
 
-  mutable std::mutex mutex_;       // guards all below
+  mutable std::mutex mutex_;  // guards all below
   BreakerRules rules_;
   BreakerState state_ = BreakerState::closed;
   std::array<Bucket, bucket_count> buckets_{};
-  base::Duration last_open_{};     // without jitter; 0: closed since
-  base::Duration jittered_{};      // how long it is open
-  std::optional<base::SteadyTime> opened_;   // none: from the next `now`
+  base::Duration last_open_{};              // without jitter; 0: closed since
+  base::Duration jittered_{};               // how long it is open
+  std::optional<base::SteadyTime> opened_;  // none: from the next `now`
   std::array<std::uint64_t, 3> transitions_{};
 };
 

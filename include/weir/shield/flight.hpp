@@ -24,9 +24,21 @@ namespace weir::shield {
 
 // Why a fetch ended without a usable answer. The labels are Proxy-Status error types (RFC 9209) where one fits.
 enum class FailureKind : std::uint8_t {
-  internal,            // our own mistake, an exception, no memory
-  dns, connect_refused, connect_timeout, tls, connection_broken, read_timeout, bad_response, response_too_large,
-  queue_full, queue_timeout, breaker_open, shutting_down, abandoned, loop,
+  internal,  // our own mistake, an exception, no memory
+  dns,
+  connect_refused,
+  connect_timeout,
+  tls,
+  connection_broken,
+  read_timeout,
+  bad_response,
+  response_too_large,
+  queue_full,
+  queue_timeout,
+  breaker_open,
+  shutting_down,
+  abandoned,
+  loop,
 };
 struct Failure {
   FailureKind kind = FailureKind::internal;
@@ -39,16 +51,16 @@ int status_of(FailureKind kind) noexcept;
 // What a fetch publishes once its response's head is there. Immutable after `publish`.
 struct FlightHead {
   int status = 0;
-  std::string head;                       // as cache::build_head made it: no framing fields
-  std::string leader_only;                // field lines that only the requester who caused the fetch gets (private="f")
-  std::optional<std::uint64_t> length;    // complete length, if the origin said it
-  bool no_body = false;                   // HEAD, 204, 304: length is information only
-  cache::Facts facts;                     // meaningful when `shareable`
-  std::string selector;                   // of the request that was sent, for the response's Vary; empty: no Vary
-  bool shareable = false;                 // to those who joined before it came
-  bool joinable = false;                  // to those who come later (COA-17); counts only with `shareable` and `stored`
-  bool stored = false;                    // will be stored if it arrives whole
-  bool origin_error = false;              // 500, 502, 503, 504 (COA-5): goes to every waiter
+  std::string head;                     // as cache::build_head made it: no framing fields
+  std::string leader_only;              // field lines that only the requester who caused the fetch gets (private="f")
+  std::optional<std::uint64_t> length;  // complete length, if the origin said it
+  bool no_body = false;                 // HEAD, 204, 304: length is information only
+  cache::Facts facts;                   // meaningful when `shareable`
+  std::string selector;                 // of the request that was sent, for the response's Vary; empty: no Vary
+  bool shareable = false;               // to those who joined before it came
+  bool joinable = false;                // to those who come later (COA-17); counts only with `shareable` and `stored`
+  bool stored = false;                  // will be stored if it arrives whole
+  bool origin_error = false;            // 500, 502, 503, 504 (COA-5): goes to every waiter
   std::string_view etag() const noexcept { return std::string_view(head).substr(facts.etag.offset, facts.etag.size); }
   std::string_view last_modified() const noexcept {
     return std::string_view(head).substr(facts.last_modified.offset, facts.last_modified.size);
@@ -62,14 +74,14 @@ struct Block : base::Counted<Block> {
   explicit Block(cache::MemoryAccount& a) noexcept : account(&a) { account->add(sizeof(Block)); }
   ~Block() { account->subtract(sizeof(Block)); }
   cache::MemoryAccount* account;
-  std::size_t size = 0;                   // bytes written; only the writer changes it, under the flight's mutex
-  std::size_t readers = 0;                // whose cursor is in it; under the flight's mutex
+  std::size_t size = 0;     // bytes written; only the writer changes it, under the flight's mutex
+  std::size_t readers = 0;  // whose cursor is in it; under the flight's mutex
   char bytes[block_size];
 };
 
 enum class BodyState : std::uint8_t {
-  broken,      // the fetch ended before the body did: the reader must break its message (COA-10)
-  cut_off,     // this reader fell a whole window behind (COA-9)
+  broken,   // the fetch ended before the body did: the reader must break its message (COA-10)
+  cut_off,  // this reader fell a whole window behind (COA-9)
   growing,
   complete,
 };
@@ -107,7 +119,7 @@ class Reader {
 
   struct Chunk {
     BodyState state = BodyState::growing;
-    std::span<char const> bytes;          // may be empty while growing; valid until the next call of `peek` or `advance`
+    std::span<char const> bytes;  // may be empty while growing; valid until the next call of `peek` or `advance`
   };
   // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end. `broken` comes at
   // once, with what is there: whoever has sent nothing yet need not begin. `cut_off` comes without bytes.
@@ -125,15 +137,16 @@ class Reader {
   Interest flight_;
   base::ListHook hook_;
   base::Ref<Block> pinned_;
-  std::uint64_t cursor_ = 0;              // changed under the flight's mutex, by its owner only
-  Waiter* waiting_ = nullptr;             // linked; under the flight's mutex
-  bool cut_off_ = false;                  // under the flight's mutex
+  std::uint64_t cursor_ = 0;   // changed under the flight's mutex, by its owner only
+  Waiter* waiting_ = nullptr;  // linked; under the flight's mutex
+  bool cut_off_ = false;       // under the flight's mutex
 };
 
 class Flight : public base::Counted<Flight> {
  public:
   // `worker`: of the fetch. `began`: its place in the order in which this process's fetches began.
-  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number, std::uint64_t began) noexcept;
+  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number,
+         std::uint64_t began) noexcept;
   ~Flight();
 
   std::uint16_t worker() const noexcept { return worker_; }
@@ -151,9 +164,9 @@ class Flight : public base::Counted<Flight> {
   std::span<char> room();
   // They are there: wakes those who wait for bytes. `now` is COA-3's "last body byte".
   void commit(std::size_t bytes, base::SteadyTime now) noexcept;
-  bool wait_for_room(Waiter& waiter) noexcept;          // false: there is room
+  bool wait_for_room(Waiter& waiter) noexcept;  // false: there is room
   bool cancel_wait_for_room(Waiter& waiter) noexcept;
-  void finish(bool whole) noexcept;                     // once; complete or broken
+  void finish(bool whole) noexcept;  // once; complete or broken
   // COA-9: it outgrew max_object and is not stored. First `LeaderTicket::close_to_newcomers`, then this; then look at
   // `interest`, as the last may have gone while it was still to be stored. Blocks before the slowest reader are freed, and
   // `room` may be refused.
@@ -210,23 +223,23 @@ class Flight : public base::Counted<Flight> {
   std::uint64_t purge_number_;
   std::uint64_t began_;
   std::atomic<FlightHead const*> head_{nullptr};
-  std::atomic<std::uint64_t> size_{0};                  // bytes of body there
+  std::atomic<std::uint64_t> size_{0};  // bytes of body there
   std::atomic<std::size_t> interest_{0};
   std::atomic<bool> overruled_{false};
-  std::atomic<BodyState> state_{BodyState::growing};    // written under the mutex
+  std::atomic<BodyState> state_{BodyState::growing};  // written under the mutex
   Time started_{no_time};
   Time progressed_{no_time};
-  std::atomic<std::uint32_t> abandoned_calls_{0};       // under way
+  std::atomic<std::uint32_t> abandoned_calls_{0};  // under way
 
-  mutable std::mutex mutex_;                            // guards all below
+  mutable std::mutex mutex_;  // guards all below
   std::unique_ptr<FlightHead const> head_owner_;
   base::Ref<cache::StoredResponse> place_;
-  std::deque<base::Ref<Block>> blocks_;                 // all but the last are full
-  std::uint64_t first_offset_ = 0;                      // of blocks_.front()
+  std::deque<base::Ref<Block>> blocks_;  // all but the last are full
+  std::uint64_t first_offset_ = 0;       // of blocks_.front()
   std::size_t window_blocks_ = 0;
-  bool windowed_ = false;                               // blocks may be dropped
-  std::size_t registered_ = 0;                          // readers
-  std::size_t at_end_ = 0;                              // of these: at a block that is not there yet
+  bool windowed_ = false;       // blocks may be dropped
+  std::size_t registered_ = 0;  // readers
+  std::size_t at_end_ = 0;      // of these: at a block that is not there yet
   base::List<Reader, &Reader::hook_> readers_;
   WaiterList byte_waiters_;
   WaiterList room_waiter_;

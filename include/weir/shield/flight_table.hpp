@@ -22,10 +22,10 @@
 namespace weir::shield {
 
 struct CoalesceRules {
-  std::uint32_t max_waiters = 10'000;                            // on one slot (COA-15)
+  std::uint32_t max_waiters = 10'000;  // on one slot (COA-15)
   std::uint32_t max_flights = 16'384;
-  base::Duration leader_max_age = std::chrono::seconds(10);      // COA-3
-  std::uint32_t max_fetches_per_slot = 3;                        // of those that a newcomer may wait for
+  base::Duration leader_max_age = std::chrono::seconds(10);  // COA-3
+  std::uint32_t max_fetches_per_slot = 3;                    // of those that a newcomer may wait for
 };
 
 // What a waiter is told. Written by the waker before the waiter is chosen.
@@ -43,24 +43,24 @@ struct SlotWaiter : Waiter {
   ~SlotWaiter() { let_go(); }
 
   Told told = Told::nothing;
-  bool leader = false;             // while it waits: caused a fetch of the slot; once told: caused the one that answers
-  bool validated = false;          // for `entry`: the origin said 304 (fwd-status 304)
+  bool leader = false;     // while it waits: caused a fetch of the slot; once told: caused the one that answers
+  bool validated = false;  // for `entry`: the origin said 304 (fwd-status 304)
   Failure failure;
   cache::Entry entry;
-  Interest flight;                 // for `head`; move it into a Reader, or let go of it when there is nothing to read
-  std::uint64_t waits_since_number = 0;   // the purge number when it came (COA-14); set by join
+  Interest flight;                       // for `head`; move it into a Reader, or let go of it when there is nothing to read
+  std::uint64_t waits_since_number = 0;  // the purge number when it came (COA-14); set by join
 
   // The table's own; set by join.
   void* slot = nullptr;
   std::uint64_t hash = 0;
-  std::uint64_t must_see = 0;      // a fetch that took a lower purge number began too early for it (COA-14)
-  std::uint64_t came_after = 0;    // the newest fetch of the process that had begun when it came
-  std::uint64_t leads = 0;         // Flight::began of the fetch it caused; 0: none
+  std::uint64_t must_see = 0;    // a fetch that took a lower purge number began too early for it (COA-14)
+  std::uint64_t came_after = 0;  // the newest fetch of the process that had begun when it came
+  std::uint64_t leads = 0;       // Flight::began of the fetch it caused; 0: none
 };
 
 class FlightTable;
-struct Slot;    // the table's own
-struct Place;   // a flight in a slot; the table's own
+struct Slot;   // the table's own
+struct Place;  // a flight in a slot; the table's own
 
 // The fetch's hold on its place(s) in the table. Move-only. Its destructor is the failure path: who still waits is told
 // `failed(internal)` if nothing was published, a growing body is finished as broken, the places are given back.
@@ -91,9 +91,9 @@ class LeaderTicket {
   // origin_error) is told only to those who have no other fetch to wait for (COA-4); who caused another fetch that is under
   // way waits for its own rather than re-enter.
   void publish_head() noexcept;
-  void publish_entry(cache::Entry entry, bool validated) noexcept;   // leaves the slot
-  void publish_by_variant() noexcept;                                // leaves the slot
-  void publish_failure(Failure failure) noexcept;                    // leaves the slot
+  void publish_entry(cache::Entry entry, bool validated) noexcept;  // leaves the slot
+  void publish_by_variant() noexcept;                               // leaves the slot
+  void publish_failure(Failure failure) noexcept;                   // leaves the slot
 
   // Whether anybody waits on its slots or reads it (COA-2, FWD-7).
   bool wanted() const noexcept;
@@ -113,38 +113,38 @@ class LeaderTicket {
 
   FlightTable* table_ = nullptr;
   base::Ref<Flight> flight_;
-  Interest interest_;              // until it has published
+  Interest interest_;  // until it has published
   std::uint64_t hash_ = 0;
   bool published_ = false;
-  bool counted_ = false;           // in FlightTable::flights
+  bool counted_ = false;  // in FlightTable::flights
   std::array<std::unique_ptr<Place>, 2> places_;
 };
 
 struct FlightKey {
   std::string_view primary;
-  std::uint64_t hash = 0;          // of `primary`
-  std::string_view selector;       // encoded selecting values for the known vary spec; empty if there is none
-  std::uint64_t must_see = 0;      // highest number of a purge that applies to this key by URL, prefix, site or all (COA-14)
+  std::uint64_t hash = 0;      // of `primary`
+  std::string_view selector;   // encoded selecting values for the known vary spec; empty if there is none
+  std::uint64_t must_see = 0;  // highest number of a purge that applies to this key by URL, prefix, site or all (COA-14)
 };
 
 enum class Joined : std::uint8_t {
-  overflow,     // too many wait, or too many flights (COA-15)
-  read_now,     // a joinable head is there: `flight`
-  waiting,      // the waiter is linked
-  leading,      // the waiter is linked and this request must start the fetch with `ticket`
+  overflow,  // too many wait, or too many flights (COA-15)
+  read_now,  // a joinable head is there: `flight`
+  waiting,   // the waiter is linked
+  leading,   // the waiter is linked and this request must start the fetch with `ticket`
 };
 
 struct JoinResult {
   Joined joined = Joined::overflow;
-  Interest flight;                 // for `read_now`; move it into a Reader
+  Interest flight;  // for `read_now`; move it into a Reader
   LeaderTicket ticket;
 };
 
-struct FlightRow {                  // for /v1/flights
-  std::string key;                  // primary key bytes
+struct FlightRow {  // for /v1/flights
+  std::string key;  // primary key bytes
   std::uint32_t waiters = 0;
-  std::uint32_t fetches = 0;        // under way, those that take no newcomers too
-  std::uint64_t received = 0;       // body bytes of the newest
+  std::uint32_t fetches = 0;   // under way, those that take no newcomers too
+  std::uint64_t received = 0;  // body bytes of the newest
   bool head = false;
   std::optional<base::SteadyTime> started;
 };
@@ -152,16 +152,18 @@ struct FlightRow {                  // for /v1/flights
 class FlightTable {
  public:
   FlightTable(Waker& waker, cache::MemoryAccount& account, cache::PurgeNumber& purges);
-  ~FlightTable();                   // asserts that it is empty
+  ~FlightTable();  // asserts that it is empty
 
   // The only way in. A request that finds no fetch under way that it may use leads, also one that finds the newest overdue
-  // (COA-3). The flight takes its purge number here. Work for nobody joins too, and cancels its waiter when it leads; when it
-  // does not lead there is nothing to do. Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
-  JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
+  // (COA-3). The flight takes its purge number here. Work for nobody joins too, and cancels its waiter when it leads; when
+  // it does not lead there is nothing to do. Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
+  JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
+                  base::SteadyTime now);
 
   // COA-4: still waiting and its patience is over: starts a replacement if COA-3 allows, with the waiter staying linked.
   // Nothing if another request did, or the waiter was chosen meanwhile. Throws std::bad_alloc.
-  std::optional<LeaderTicket> replace_overdue(SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules, base::SteadyTime now);
+  std::optional<LeaderTicket> replace_overdue(SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
+                                              base::SteadyTime now);
 
   // For a waiter whose timer or cancellation came first: true if it was linked (and now is free and gone from the slot);
   // false: it is chosen, its post is on the way. Not for one that was resumed already: look at its state first.
@@ -178,7 +180,7 @@ class FlightTable {
 
   std::size_t flights() const noexcept { return count_.load(std::memory_order_relaxed); }
   std::size_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
-  std::uint32_t waiters_of(std::string_view primary, std::uint64_t hash) const;   // over all its slots; for tests and gates
+  std::uint32_t waiters_of(std::string_view primary, std::uint64_t hash) const;  // over all its slots; for tests and gates
   std::vector<FlightRow> rows(std::size_t at_most) const;
 
  private:

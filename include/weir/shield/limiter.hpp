@@ -2,8 +2,9 @@
 // partitions: a free permit goes to the request that has waited longest among those whose partition holds less than
 // `max_per_partition`; only when there is none, to a partition that holds that many or more, the one with the fewest first,
 // and never beyond `max_partition_share`. Uploads have permits and a queue of their own by the same rules; `max_queue` and
-// a partition's quarter of it are over both. Streams do not queue. One mutex a limiter; a permit's destructor gives it back and hands it on. No clock: waits are bounded by
-// whoever waits. Owner: the daemon, one for each origin, kept by name over reloads; outlives the workers. Threads: any.
+// a partition's quarter of it are over both. Streams do not queue. One mutex a limiter; a permit's destructor gives it back
+// and hands it on. No clock: waits are bounded by whoever waits. Owner: the daemon, one for each origin, kept by name over
+// reloads; outlives the workers. Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,8 @@ struct LimiterRules {
   std::uint32_t max_uploads = 32;
   std::uint32_t max_queue = 8192;
   std::uint32_t max_per_partition = 16;
-  std::uint32_t max_partition_share = 75;   // percent
-  std::uint32_t foreground_reserve = 25;    // percent that background work never takes, of all and of max_per_partition
+  std::uint32_t max_partition_share = 75;  // percent
+  std::uint32_t foreground_reserve = 25;   // percent that background work never takes, of all and of max_per_partition
 };
 
 enum class PermitClass : std::uint8_t { fetch, background, upload, stream };
@@ -55,13 +56,18 @@ struct PermitWaiter : Waiter {
   ~PermitWaiter() { let_go(); }
 
   PermitClass permit_class = PermitClass::fetch;
-  std::uint64_t partition = 0;     // hash of the partition
-  Permit permit;                   // filled when chosen, unless `refused`
-  bool refused = false;            // the queue was emptied (breaker opened, shutdown)
-  std::uint64_t turn = 0;          // the limiter's own
+  std::uint64_t partition = 0;  // hash of the partition
+  Permit permit;                // filled when chosen, unless `refused`
+  bool refused = false;         // the queue was emptied (breaker opened, shutdown)
+  std::uint64_t turn = 0;       // the limiter's own
 };
 
-enum class Acquire : std::uint8_t { queue_full, not_now, queued, granted };  // not_now: background work is dropped, not queued
+enum class Acquire : std::uint8_t {
+  queue_full,
+  not_now,
+  queued,
+  granted
+};  // not_now: background work is dropped, not queued
 
 class Limiter {
  public:
@@ -76,7 +82,7 @@ class Limiter {
 
   struct Stats {
     std::uint32_t fetches = 0, background = 0, uploads = 0, streams = 0, queued = 0;
-    std::uint32_t most_at_once = 0;   // fetches and background
+    std::uint32_t most_at_once = 0;  // fetches and background
     std::uint64_t queued_ever = 0;
   };
   Stats stats() const noexcept;

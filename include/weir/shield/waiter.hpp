@@ -35,11 +35,11 @@ struct Waiter {
 
   base::ListHook hook;
   std::atomic<WaiterState> state{WaiterState::free};
-  std::uint16_t worker = 0;      // index of the worker on which the coroutine runs
-  Resume resume = nullptr;       // called on that worker after `state` became free; null in tests that look at lists
-  void* context = nullptr;       // for `resume`
-  Unlink unlink = nullptr;       // set by whoever links it: takes the list's mutex; false: it was chosen meanwhile
-  void* where = nullptr;         // for `unlink`
+  std::uint16_t worker = 0;  // index of the worker on which the coroutine runs
+  Resume resume = nullptr;   // called on that worker after `state` became free; null in tests that look at lists
+  void* context = nullptr;   // for `resume`
+  Unlink unlink = nullptr;   // set by whoever links it: takes the list's mutex; false: it was chosen meanwhile
+  void* where = nullptr;     // for `unlink`
 };
 
 using WaiterList = base::List<Waiter, &Waiter::hook>;
