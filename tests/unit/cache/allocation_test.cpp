@@ -21,6 +21,11 @@ std::atomic<std::size_t> allocations{0};
   if (void* const p = std::malloc(size == 0 ? 1 : size)) return p;
   throw std::bad_alloc();
 }
+// A sanitizer brings its own of this one, whose blocks are not for our delete.
+[[gnu::noinline]] void* operator new(std::size_t size, std::nothrow_t const&) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size == 0 ? 1 : size);
+}
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
 
