@@ -15,7 +15,8 @@ constexpr std::int64_t max_integer = 999'999'999'999'999;
 // Whole seconds away from 0: what is fresh for half a second more has ttl 1, what went stale half a second ago has -1, and
 // while fresh Age and ttl add up to the lifetime.
 std::int64_t away_from_zero(base::Duration d) noexcept {
-  return d > base::Duration::zero() ? std::chrono::ceil<std::chrono::seconds>(d).count() : std::chrono::floor<std::chrono::seconds>(d).count();
+  return d > base::Duration::zero() ? std::chrono::ceil<std::chrono::seconds>(d).count()
+                                    : std::chrono::floor<std::chrono::seconds>(d).count();
 }
 
 }  // namespace

@@ -38,8 +38,9 @@ struct CacheStatus {
   int forwarded_status = 0;  // of the origin's answer; 0: none came
   bool stored = false;
   Collapsed collapsed = Collapsed::unsaid;
-  std::optional<base::Duration> ttl{};  // what is left of the lifetime, whole seconds; negative: stale for so long
-  std::string_view detail{};            // a token of at most max_detail bytes; empty: none
+  std::optional<base::Duration>
+      ttl{};                  // what is left of the lifetime, whole seconds away from 0; negative: stale for so long
+  std::string_view detail{};  // a token of at most max_detail bytes; empty: none
 };
 
 inline constexpr std::size_t max_proxy_error = 40;

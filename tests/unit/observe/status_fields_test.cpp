@@ -60,7 +60,7 @@ Row const rows[] = {
     {"request", forwarded(Forwarded::request), "Weir; fwd=request"},
     {"partial", forwarded(Forwarded::partial), "Weir; fwd=partial"},
     {"nothing_to_say", {}, "Weir"},
-    {"longest_lifetime", hit(base::Duration::max()), "Weir; hit; ttl=9223372036"},
+    {"longest_lifetime", hit(base::Duration::max()), "Weir; hit; ttl=9223372037"},
 };
 
 class CacheStatusText : public testing::TestWithParam<Row> {};
