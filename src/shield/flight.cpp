@@ -133,7 +133,7 @@ std::size_t Flight::cut_off_stalled() noexcept {
 
 void Flight::copy_to(char* out) const noexcept {
   std::lock_guard const lock(mutex_);
-  WEIR_ASSERT(body_state() == BodyState::complete && !windowed_ && !place_);
+  WEIR_ASSERT(body_state() != BodyState::broken && !windowed_ && !place_);
   for (auto const& block : blocks_) {
     std::memcpy(out, block->bytes, block->size);
     out += block->size;

@@ -175,7 +175,7 @@ class Flight : public base::Counted<Flight> {
   // afterwards. Who was given the head and has not begun to read by then is cut off when it does.
   std::size_t cut_off_stalled() noexcept;
   std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  // For storing a body of unknown length: copies all blocks. Only when complete and never outgrown.
+  // For storing a body of unknown length: copies all blocks. By the writer, when all bytes are there (before `finish` says so, COA-1) and it was never outgrown.
   void copy_to(char* out) const noexcept;
   // Set by the fetch before it starts; called from any thread (also from inside `publish_head`), outside every mutex, when
   // the last interest goes. It must be quick and not throw, and looks again on the fetch's own worker: newcomers may have
