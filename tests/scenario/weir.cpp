@@ -18,12 +18,12 @@ void look_again(boost::asio::io_context& io) {
   });
 }
 
-config::Settings settings_for(std::string const& origin_url, std::string const& yaml) {
+config::Settings settings_for(std::string const& origin_url, std::string const& yaml, std::string const& listen) {
   config::Sources sources;
   sources.file = "scenario.yaml";
   sources.yaml = "version: 1\n" + yaml;
   sources.origin = origin_url;
-  sources.listen = {"127.0.0.1:0"};
+  sources.listen = {listen};
   sources.set = {{"admin.listen", "127.0.0.1:0"}, {"workers", "2"}};
   auto loaded = config::load(sources);
   std::string mistakes;
@@ -34,9 +34,10 @@ config::Settings settings_for(std::string const& origin_url, std::string const& 
 
 }  // namespace
 
-Weir::Weir(std::string const& origin_url, std::string const& yaml) : daemon_(std::make_unique<daemon::Daemon>(settings_for(origin_url, yaml))) {
+Weir::Weir(std::string const& origin_url, std::string const& yaml, std::string const& listen)
+    : daemon_(std::make_unique<daemon::Daemon>(settings_for(origin_url, yaml, listen))) {
   auto const& address = daemon_->addresses().front();
-  port_ = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+  if (!address.starts_with("unix:")) port_ = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }
 
 Weir::~Weir() = default;
@@ -51,7 +52,8 @@ bool Weir::waits_for_waiters(std::size_t count, Milliseconds bound) {
 }
 
 bool Weir::waits_until_no_flights(Milliseconds bound) {
-  return eventually([&] { return daemon_->flights().flights() == 0 && daemon_->shared().fetches_under_way.load() == 0; }, bound);
+  return eventually([&] { return daemon_->flights().flights() == 0 && daemon_->shared().fetches_under_way.load() == 0; },
+                    bound);
 }
 
 double Weir::metric(std::string const& sample) {

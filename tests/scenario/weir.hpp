@@ -24,10 +24,11 @@ namespace weir::test {
 
 class Weir {
  public:
-  // In front of `origin`, on a free port, with two workers. `yaml`: settings beside the defaults, without `version`, `listen`,
-  // `admin` and `origins`. A mistake in them fails the test.
+  // In front of `origin`, on a free port, with two workers. `yaml`: settings beside the defaults, without `version`,
+  // `listen`, `admin` and `origins`. A mistake in them fails the test.
   explicit Weir(ScriptedOrigin const& origin, std::string const& yaml = "") : Weir(origin.url(), yaml) {}
-  explicit Weir(std::string const& origin_url, std::string const& yaml = "");
+  // `listen`: another address, an IPv6 one or `unix:<path>` (which has no port).
+  explicit Weir(std::string const& origin_url, std::string const& yaml = "", std::string const& listen = "127.0.0.1:0");
   ~Weir();
 
   std::uint16_t port() const noexcept { return port_; }
