@@ -19,7 +19,8 @@ constexpr int exit_ok = 0, exit_run_time = 1, exit_usage = 2, exit_unclean = 3;
 
 // Waits at most `patience` for one of our signals; 0: none came.
 int next_signal(sigset_t const& signals, weir::base::Duration patience) {
-  timespec const limit{static_cast<time_t>(patience.count() / 1'000'000'000), static_cast<long>(patience.count() % 1'000'000'000)};
+  timespec const limit{static_cast<time_t>(patience.count() / 1'000'000'000),
+                       static_cast<long>(patience.count() % 1'000'000'000)};
   int const signal = sigtimedwait(&signals, nullptr, &limit);
   return signal < 0 ? 0 : signal;
 }
@@ -34,7 +35,8 @@ sigset_t block_signals() {
 }
 
 void reopen_log() {
-  if (auto const error = weir::observe::reopen_log()) weir::observe::log_error("log-not-reopened", {{"what", error.message()}});
+  if (auto const error = weir::observe::reopen_log())
+    weir::observe::log_error("log-not-reopened", {{"what", error.message()}});
 }
 
 // Until TERM, INT or an operator's drain.
@@ -44,7 +46,8 @@ weir::daemon::Ended serve(weir::daemon::Daemon& daemon, sigset_t const& signals)
     int const signal = next_signal(signals, 200ms);
     if (signal == SIGTERM || signal == SIGINT) break;
     if (signal == SIGUSR1) reopen_log();
-    if (signal == SIGHUP) weir::observe::log_warning("reload-refused", {{"why", "this version reads its configuration at start only"}});
+    if (signal == SIGHUP)
+      weir::observe::log_warning("reload-refused", {{"why", "this version reads its configuration at start only"}});
   }
   return daemon.drain([&](weir::base::Duration patience) {
     int const signal = next_signal(signals, patience);
@@ -67,11 +70,10 @@ int run(weir::config::Settings settings) {
   int code = exit_run_time;
   try {
     weir::daemon::Daemon daemon(std::move(settings));
-    for (auto const& address : daemon.addresses()) observe::log_info("listening", {{"address", address}, {"version", observe::version}});
+    for (auto const& address : daemon.addresses())
+      observe::log_info("listening", {{"address", address}, {"version", observe::version}});
     code = serve(daemon, signals) == weir::daemon::Ended::clean ? exit_ok : exit_unclean;
-  } catch (std::exception const& error) {
-    observe::log_error("cannot-run", {{"why", std::string_view(error.what())}});
-  }
+  } catch (std::exception const& error) { observe::log_error("cannot-run", {{"why", std::string_view(error.what())}}); }
   observe::stop_log();
   return code;
 }
@@ -88,10 +90,16 @@ int main(int argc, char** argv) {
   for (auto const& mistake : loaded.mistakes) std::cerr << "weir: " << mistake.text() << '\n';
   if (!loaded.settings) return exit_usage;
   switch (options.action) {
-    case Action::test: std::cout << "configuration is good\n"; return exit_ok;
-    case Action::dump: std::cout << weir::config::dump_yaml(*loaded.settings); return exit_ok;
-    case Action::exit: return options.exit_code;
-    case Action::run: break;
+    case Action::test:
+      std::cout << "configuration is good\n";
+      return exit_ok;
+    case Action::dump:
+      std::cout << weir::config::dump_yaml(*loaded.settings);
+      return exit_ok;
+    case Action::exit:
+      return options.exit_code;
+    case Action::run:
+      break;
   }
   return run(std::move(*loaded.settings));
 }

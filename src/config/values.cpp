@@ -175,17 +175,17 @@ Item Secret::write(std::string const& value) const { return Item::scalar(value.e
 
 Description Secret::describe() const { return value_description("secret, as `${NAME}`", {{"type", "string"}}); }
 
-std::string const* choose(Reader& reader, Item const& item, std::vector<std::string> const& words) {
+std::optional<std::size_t> choose(Reader& reader, Item const& item, std::vector<std::string> const& words) {
   std::string list;
   for (std::string const& word : words) list += (list.empty() ? "" : ", ") + word;
   std::string const* const text = reader.text_of(item, "one of " + list);
-  if (!text) return nullptr;
-  for (std::string const& word : words) {
-    bool const same = (word == "off" && item.is_word("false")) || (word == "on" && item.is_word("true"));
-    if (same || word == *text) return &word;
+  if (!text) return std::nullopt;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    bool const same = (words[i] == "off" && item.is_word("false")) || (words[i] == "on" && item.is_word("true"));
+    if (same || words[i] == *text) return i;
   }
   reader.mistake(item, ticked(*text) + " is none of " + list);
-  return nullptr;
+  return std::nullopt;
 }
 
 Description describe_choice(std::vector<std::string> const& words) {

@@ -105,8 +105,8 @@ struct Secret {
   Description describe() const;
 };
 
-// One of a few words. A choice that knows `off` or `on` knows `false` or `true` as the same.
-std::string const* choose(Reader& reader, Item const& item, std::vector<std::string> const& words);
+// One of a few words, as its index. A choice that knows `off` or `on` knows `false` or `true` as the same.
+std::optional<std::size_t> choose(Reader& reader, Item const& item, std::vector<std::string> const& words);
 Description describe_choice(std::vector<std::string> const& words);
 
 template <class E>
@@ -114,9 +114,7 @@ struct Choice {
   std::vector<std::pair<std::string, E>> words;
 
   void read(Reader& reader, Item const& item, E& value) const {
-    if (std::string const* const word = choose(reader, item, names()))
-      for (auto const& [name, meaning] : words)
-        if (name == *word) value = meaning;
+    if (auto const chosen = choose(reader, item, names())) value = words[*chosen].second;
   }
   Item write(E const& value) const {
     for (auto const& [name, meaning] : words)

@@ -48,9 +48,11 @@ std::string make_cdn_loop_id(std::string const& configured) {
   return id + '-' + base::to_hex({reinterpret_cast<char const*>(&bits), sizeof bits});
 }
 
-std::map<std::string, std::unique_ptr<proxy::OriginState>> make_origins(config::Settings const& settings, shield::Waker& waker) {
+std::map<std::string, std::unique_ptr<proxy::OriginState>> make_origins(config::Settings const& settings,
+                                                                        shield::Waker& waker) {
   std::map<std::string, std::unique_ptr<proxy::OriginState>> origins;
-  for (auto const& [name, origin] : settings.origins) origins.emplace(name, std::make_unique<proxy::OriginState>(waker, origin));
+  for (auto const& [name, origin] : settings.origins)
+    origins.emplace(name, std::make_unique<proxy::OriginState>(waker, origin));
   return origins;
 }
 
@@ -75,9 +77,11 @@ Daemon::Daemon(config::Settings settings)
   auto const configured = settings_->sites.front().policy.coalesce.max_bytes;
   shared_.flight_bytes_max = configured != 0 ? configured : store_.stats().capacity / 4;
   auto const most = descriptors_for_clients();
-  connections_.set_limits(settings_->limits.connections != 0 ? settings_->limits.connections : most, settings_->limits.connections_per_address);
+  connections_.set_limits(settings_->limits.connections != 0 ? settings_->limits.connections : most,
+                          settings_->limits.connections_per_address);
   for (std::size_t i = 0; i < worker_count_; ++i) {
-    workers_.push_back(std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
+    workers_.push_back(
+        std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
     workers_.back()->use(settings_);
   }
   listen();
@@ -182,7 +186,9 @@ std::size_t Daemon::sessions() const noexcept {
   return sessions;
 }
 
-bool Daemon::idle() const noexcept { return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0; }
+bool Daemon::idle() const noexcept {
+  return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0;
+}
 
 Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
   auto const until = base::Clock::now() + settings_->drain.timeout;

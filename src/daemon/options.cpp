@@ -35,7 +35,9 @@ Options parse_options(int argc, char const* const* argv, char const* const* envi
   CLI::App app{"Weir: an HTTP caching reverse proxy that lets no burst through to the origin", "weir"};
   app.add_option("-c,--config", sources.file, "configuration file (YAML)")->type_name("FILE");
   app.add_option("--origin", sources.origin, "origin to stand in front of, e.g. http://127.0.0.1:9000")->type_name("URL");
-  app.add_option("--listen", sources.listen, "address to listen on, e.g. 0.0.0.0:8080 or unix:/run/weir.sock; may be repeated")->type_name("ADDRESS");
+  app.add_option("--listen", sources.listen,
+                 "address to listen on, e.g. 0.0.0.0:8080 or unix:/run/weir.sock; may be repeated")
+      ->type_name("ADDRESS");
   app.add_option("--set", set, "one setting, e.g. limiter.max_concurrent=32; may be repeated")->type_name("PATH=VALUE");
   app.add_option("--log-level", options.log_level, "debug, info, warning, error or off")->type_name("LEVEL");
   app.add_option("--log-format", options.log_format, "text or json")->type_name("FORMAT");

@@ -15,8 +15,10 @@ std::optional<Address> parse_address(std::string_view url) {
   auto const colon = url.find("://");
   if (colon == std::string_view::npos) return std::nullopt;
   auto const scheme = url.substr(0, colon);
-  if (http::equal_ignoring_case(scheme, "https")) address.tls = true;
-  else if (!http::equal_ignoring_case(scheme, "http")) return std::nullopt;
+  if (http::equal_ignoring_case(scheme, "https"))
+    address.tls = true;
+  else if (!http::equal_ignoring_case(scheme, "http"))
+    return std::nullopt;
 
   auto authority = url.substr(colon + 3);
   if (authority.ends_with('/')) authority.remove_suffix(1);

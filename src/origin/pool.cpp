@@ -24,7 +24,8 @@ void close_quietly(wire::Stream::Socket& socket) noexcept {
 template <class Stop>
 class TimeLimit {
  public:
-  TimeLimit(asio::any_io_executor executor, base::SteadyTime due, Stop stop) : state_(std::make_shared<State>(std::move(executor), due, std::move(stop))) {
+  TimeLimit(asio::any_io_executor executor, base::SteadyTime due, Stop stop)
+      : state_(std::make_shared<State>(std::move(executor), due, std::move(stop))) {
     state_->timer.async_wait([state = state_](boost::system::error_code error) {
       if (error || state->done) return;
       state->expired = true;
@@ -41,7 +42,8 @@ class TimeLimit {
 
  private:
   struct State {
-    State(asio::any_io_executor executor, base::SteadyTime due, Stop s) : timer(std::move(executor), due), stop(std::move(s)) {}
+    State(asio::any_io_executor executor, base::SteadyTime due, Stop s)
+        : timer(std::move(executor), due), stop(std::move(s)) {}
     asio::basic_waitable_timer<base::Clock> timer;
     Stop stop;
     bool done = false, expired = false;
@@ -157,10 +159,12 @@ void Pool::sweep(base::SteadyTime now) noexcept {
 
 std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& settings) {
   auto context = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_client);
-  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 | asio::ssl::context::no_sslv3 |
-                       asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1);
-  if (!settings.ca_file.empty()) context->load_verify_file(settings.ca_file);
-  else context->set_default_verify_paths();
+  context->set_options(asio::ssl::context::default_workarounds | asio::ssl::context::no_sslv2 |
+                       asio::ssl::context::no_sslv3 | asio::ssl::context::no_tlsv1 | asio::ssl::context::no_tlsv1_1);
+  if (!settings.ca_file.empty())
+    context->load_verify_file(settings.ca_file);
+  else
+    context->set_default_verify_paths();
   context->set_verify_mode(settings.verify ? asio::ssl::verify_peer : asio::ssl::verify_none);
   return context;
 }

@@ -36,8 +36,10 @@ void AbandonSignals::give(AbandonSignal& signal) noexcept {
 
 void AbandonSignals::arrive(shield::Waiter& waiter) noexcept {
   auto& signal = *static_cast<AbandonSignal*>(waiter.context);
-  if (signal.fetch != nullptr) signal.tell(signal.fetch);
-  else signal.home->free_.push_back(&signal);
+  if (signal.fetch != nullptr)
+    signal.tell(signal.fetch);
+  else
+    signal.home->free_.push_back(&signal);
 }
 
 }  // namespace weir::proxy

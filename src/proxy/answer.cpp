@@ -19,7 +19,9 @@ void append_number(std::string& out, std::uint64_t number) {
 bool belongs_to_body(std::string_view line) noexcept {
   static constexpr std::string_view prefix = "content-";
   static constexpr std::string_view kept = "content-location:";
-  auto const starts = [&](std::string_view with) { return line.size() >= with.size() && http::equal_ignoring_case(line.substr(0, with.size()), with); };
+  auto const starts = [&](std::string_view with) {
+    return line.size() >= with.size() && http::equal_ignoring_case(line.substr(0, with.size()), with);
+  };
   return starts(prefix) && !starts(kept);
 }
 
@@ -32,9 +34,12 @@ void append_tail(std::string& out, AnswerTail const& tail) {
       append_number(out, tail.length);
       out += "\r\n";
       break;
-    case BodyFraming::chunked: out += "Transfer-Encoding: chunked\r\n"; break;
+    case BodyFraming::chunked:
+      out += "Transfer-Encoding: chunked\r\n";
+      break;
     case BodyFraming::none:
-    case BodyFraming::until_close: break;
+    case BodyFraming::until_close:
+      break;
   }
   if (tail.age) {
     out += "Age: ";
@@ -43,17 +48,26 @@ void append_tail(std::string& out, AnswerTail const& tail) {
   }
   out += "Cache-Status: ";
   out += observe::StatusText(tail.cache_status).view();
-  out += tail.close ? "\r\nConnection: close\r\n\r\n" : tail.say_keep_alive ? "\r\nConnection: keep-alive\r\n\r\n" : "\r\n\r\n";
+  out += tail.close            ? "\r\nConnection: close\r\n\r\n"
+         : tail.say_keep_alive ? "\r\nConnection: keep-alive\r\n\r\n"
+                               : "\r\n\r\n";
 }
 
 void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {
   int status = 206;
   switch (selection.cut) {
-    case cache::Cut::not_modified: status = 304; break;
-    case cache::Cut::precondition_failed: status = 412; break;
-    case cache::Cut::unsatisfiable: status = 416; break;
+    case cache::Cut::not_modified:
+      status = 304;
+      break;
+    case cache::Cut::precondition_failed:
+      status = 412;
+      break;
+    case cache::Cut::unsatisfiable:
+      status = 416;
+      break;
     case cache::Cut::partial:
-    case cache::Cut::whole: break;
+    case cache::Cut::whole:
+      break;
   }
   wire::append_status_line(out, status, http::reason_phrase(status));
   auto rest = head.substr(head.find("\r\n") + 2);
@@ -86,7 +100,8 @@ void append_own_answer(std::string& out, OwnAnswer const& answer, base::WallTime
   if (answer.retry_after > 0) wire::append_field(out, "Retry-After", std::uint64_t{answer.retry_after});
   if (answer.cache_status) wire::append_field(out, "Cache-Status", observe::StatusText(*answer.cache_status).view());
   if (!answer.proxy_error.empty())
-    wire::append_field(out, "Proxy-Status", observe::StatusText(observe::ProxyStatus{answer.proxy_error, answer.received_status}).view());
+    wire::append_field(out, "Proxy-Status",
+                       observe::StatusText(observe::ProxyStatus{answer.proxy_error, answer.received_status}).view());
   wire::append_field(out, "Cache-Control", "no-store");
   wire::append_field(out, "Content-Type", "text/plain; charset=utf-8");
   std::string text = std::to_string(answer.status);

@@ -37,8 +37,7 @@ struct Client::Watch {
   asio::cancellation_signal stop;
 };
 
-Client::Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes)
-    : stream_(std::move(stream)), inboxes_(inboxes) {}
+Client::Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes) : stream_(std::move(stream)), inboxes_(inboxes) {}
 
 void Client::rest() noexcept {
   read_deadline_.reset();
@@ -72,7 +71,8 @@ asio::awaitable<Client::BodyPiece> Client::read_body(base::Duration no_progress)
       auto const step = chunked_->decode(unread);
       inbox->begin += step.consumed;
       switch (step.step) {
-        case wire::ChunkedDecoder::Step::malformed: co_return BodyPiece{BodyRead::malformed, {}};
+        case wire::ChunkedDecoder::Step::malformed:
+          co_return BodyPiece{BodyRead::malformed, {}};
         case wire::ChunkedDecoder::Step::done:
           body_kind_ = http::BodyKind::none;
           co_return BodyPiece{BodyRead::end, {}};
@@ -80,7 +80,8 @@ asio::awaitable<Client::BodyPiece> Client::read_body(base::Duration no_progress)
           body_seen_ += step.payload.size();
           if (body_seen_ > body_limit_) co_return BodyPiece{BodyRead::too_large, {}};
           co_return BodyPiece{BodyRead::bytes, step.payload};
-        case wire::ChunkedDecoder::Step::need_more: break;
+        case wire::ChunkedDecoder::Step::need_more:
+          break;
       }
     }
     auto const room = inbox->room();

@@ -5,6 +5,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "weir/base/hash.hpp"
+#include "weir/cache/cookies.hpp"
 #include "weir/cache/vary.hpp"
 #include "weir/http/accept.hpp"
 #include "weir/observe/log.hpp"
@@ -50,8 +51,10 @@ bool Exchange::answer_at_once() {
   if (decision_.what != What::hit) return false;
   local_.scratch.clear();
   auto const parts = compose_hit(local_.scratch);
-  std::array<asio::const_buffer, 3> const buffers{asio::buffer(parts.head), asio::buffer(local_.scratch), asio::buffer(parts.body)};
-  if (!client_->write_now(buffers, written_)) close_ = true;
+  std::array<asio::const_buffer, 3> const buffers{asio::buffer(parts.head), asio::buffer(local_.scratch),
+                                                  asio::buffer(parts.body)};
+  if (!client_->write_now(buffers, written_))
+    close_ = true;
   else if (written_ != asio::buffer_size(buffers)) {
     begun_ = local_.scratch;  // the rest must be of the same answer
     return false;
@@ -65,16 +68,20 @@ bool Exchange::answer_at_once() {
 asio::awaitable<After> Exchange::answer() {
   for (;;) {
     switch (decision_.what) {
-      case What::refuse: co_return co_await send_refusal();
-      case What::hit: co_return co_await send_hit();
+      case What::refuse:
+        co_return co_await send_refusal();
+      case What::hit:
+        co_return co_await send_hit();
       case What::join:
-      case What::alone: break;
+      case What::alone:
+        break;
     }
     auto const news = co_await join_or_fetch();
     if (news.what == News::answered) co_return news.after;
     if (news.what == News::adopted) continue;
     decision_ = decide(base::read_clock());
-    if (decision_.what == What::join && (turned_away_ > 1 || ++rounds_ >= max_rounds || (turned_away_ == 1 && selector() == joined_selector_)))
+    if (decision_.what == What::join &&
+        (turned_away_ > 1 || ++rounds_ >= max_rounds || (turned_away_ == 1 && selector() == joined_selector_)))
       go_alone();
     if (decision_.what == What::alone && turned_away_ > 0) decision_.cache_status.collapsed = observe::Collapsed::no;
   }
@@ -91,7 +98,8 @@ Exchange::Decision Exchange::refuse(int status) const {
 // Steps 2 to 4: policy, key, look-up, verdict.
 Exchange::Decision Exchange::decide(base::Now now) {
   // No purge.allow yet: PURGE is nobody's (PRG-3).
-  if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge) return refuse(405);
+  if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge)
+    return refuse(405);
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
   if (wants_websocket(request_)) return refuse(501);
   routed_ = route(settings(), request_);
@@ -99,7 +107,8 @@ Exchange::Decision Exchange::decide(base::Now now) {
   origin_ = local_.shared.origins.at(routed_.site->origin).get();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
 
-  bool const readable = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() && request_.path != "*";
+  bool const readable = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() &&
+                        request_.path != "*";
   if (readable && routed_.policy->cache) return decide_cacheable(now);
   Decision decision;
   decision.what = What::alone;
@@ -115,6 +124,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   hash_ = base::hash_bytes(cache::view(key_));
   auto const cookies = cache::classify_cookies(request_.fields, policy.key, policy.cookies);
   asker_ = cache::asker_of(request_, cookies.has_credential, policy.client);
+  asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key);
 
   auto const found = local_.shared.store.peek({cache::view(key_), hash_, request_.fields, &policy.key}, now);
   Decision decision;
@@ -137,9 +147,13 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   if (asker_.only_if_cached) return refuse(504);
 
   auto& forwarded = decision.cache_status.forwarded;
-  if (usable) forwarded = decision.reuse.reason >= cache::ReuseReason::request_no_cache && decision.reuse.reason <= cache::ReuseReason::request_max_stale
-                              ? Forwarded::request : Forwarded::stale;
-  else forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
+  if (usable)
+    forwarded = decision.reuse.reason >= cache::ReuseReason::request_no_cache &&
+                        decision.reuse.reason <= cache::ReuseReason::request_max_stale
+                    ? Forwarded::request
+                    : Forwarded::stale;
+  else
+    forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
   decision.outcome = usable ? Outcome::revalidated : Outcome::miss;
   decision.why = usable ? observe::FetchClass::revalidate : observe::FetchClass::miss;
   decision.what = What::join;
@@ -148,7 +162,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   // Who fetches alone: on a marker, with credentials that the known answer is not meant for (COA-8, FWD-3), or who refuses
   // every coding that we know (KEY-5).
   bool const marked = found.hit_for_miss;
-  bool const own_answer = (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
+  bool const own_answer =
+      (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
   if (marked || own_answer) {
     decision.what = What::alone;
     decision.forward = ForwardAs::whole;
@@ -185,14 +200,20 @@ shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
   if (decision_.what == What::join) {
     joined_selector_ = selector();
     auto const& rules = routed_.policy->coalesce.table;
-    auto joined = flights.join({cache::view(key_), hash_, joined_selector_}, waiter, local_.worker, rules, base::Clock::now());
+    shield::FlightKey key{cache::view(key_), hash_, joined_selector_};
+    key.may_lead = !asker_.no_store;  // SRV-5
+    auto joined = flights.join(key, waiter, local_.worker, rules, base::Clock::now());
     if (joined.joined == shield::Joined::overflow) local_.metrics.coalesce_overflow.add();
-    bool const shed = joined.joined == shield::Joined::overflow && routed_.policy->coalesce.on_overflow == config::Overflow::shed;
-    if (joined.joined >= shield::Joined::read_now || shed) return joined;
+    bool const shed =
+        joined.joined == shield::Joined::overflow && routed_.policy->coalesce.on_overflow == config::Overflow::shed;
+    if (shed || (joined.joined != shield::Joined::overflow && joined.joined != shield::Joined::may_not_lead)) return joined;
     go_alone();
   }
   shield::JoinResult alone;
-  alone.ticket = flights.alone({cache::view(key_), hash_, {}}, waiter, local_.worker);
+  shield::FlightKey key;
+  key.primary = cache::view(key_);
+  key.hash = hash_;
+  alone.ticket = flights.alone(key, waiter, local_.worker);
   alone.joined = shield::Joined::leading;
   return alone;
 }
@@ -208,13 +229,16 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
       waiter.told = Told::head;
       waiter.flight = std::move(joined.flight);
       break;
-    case shield::Joined::waiting: co_await wait_for_head(waiter, parking); break;
+    case shield::Joined::waiting:
+      co_await wait_for_head(waiter, parking);
+      break;
     case shield::Joined::leading:
       if (request_.has_body()) start_upload();
       start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
       co_await wait_for_head(waiter, parking);
       break;
     case shield::Joined::overflow:
+    case shield::Joined::may_not_lead:
       local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::coalesce_overflow)].add();
       if (adopt_stale(observe::StaleReason::shed, observe::detail::shed)) co_return News{News::adopted};
       co_return News{News::answered, co_await send_failure(FailureKind::queue_full)};
@@ -223,7 +247,8 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
 }
 
 void Exchange::start_upload() {
-  upload_ = new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked);
+  upload_ =
+      new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked);
   client_->begin_body(request_.framing, settings().limits.body_bytes);
   auto const upload = upload_;
   asio::co_spawn(local_.io, upload->pump(*client_, no_progress()), [upload](std::exception_ptr failure) {
@@ -240,8 +265,9 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.policy = &policy;
   order.origin = origin_;
   order.pool = local_.pools.at(routed_.site->origin).get();
-  order.request = make_forward(request_, target_, decision_.forward, policy, origin_->settings, order.pool->address().authority,
-                               {client_->address, client_->trusted}, local_.shared.cdn_loop_id);
+  order.request =
+      make_forward(request_, target_, decision_.forward, policy, origin_->settings, order.pool->address().authority,
+                   {client_->address, client_->trusted}, local_.shared.cdn_loop_id);
   order.key = cache::view(key_);
   order.hash = hash_;
   order.shared = decision_.what == What::join;
@@ -274,12 +300,17 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
     auto const woken = co_await parking.until(due);
     if (woken == Woken::resumed) break;
     if (woken == Woken::late && due < end) {
-      bool const stale = decision_.entry && cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock()).stale_if_error;
+      bool const stale =
+          decision_.entry &&
+          cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock()).stale_if_error;
       if (!stale) {
         due = end;
         auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
         if (ticket) start_fetch(local_, make_order(std::move(*ticket), observe::FetchClass::replacement));
-        local_.metrics.coalesce_timeouts[static_cast<std::size_t>(ticket ? observe::CoalesceFallback::replacement : observe::CoalesceFallback::wait_on)].add();
+        local_.metrics
+            .coalesce_timeouts[static_cast<std::size_t>(ticket ? observe::CoalesceFallback::replacement
+                                                               : observe::CoalesceFallback::wait_on)]
+            .add();
         continue;
       }
     }
@@ -296,20 +327,24 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
   switch (waiter.told) {
     case Told::head:
       if (!waiter.leader && !suits(*waiter.flight->head())) break;
-      if (waiter.flight->head()->origin_error && adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))
+      if (waiter.flight->head()->origin_error &&
+          adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))
         co_return News{News::adopted};
       co_return News{News::answered, co_await send_flight(waiter)};
     case Told::entry:
       if (adopt_entry(waiter)) co_return News{News::adopted};
       break;
-    case Told::by_variant: co_return News{News::look_again};
-    case Told::reenter: break;
+    case Told::by_variant:
+      co_return News{News::look_again};
+    case Told::reenter:
+      break;
     case Told::failed:
       if (adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error)) co_return News{News::adopted};
       co_return News{News::answered, co_await send_failure(waiter.failure.kind)};
     case Told::nothing:
       if (client_->departed()) co_return News{News::answered, co_await leave()};
-      if (adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout)) co_return News{News::adopted};
+      if (adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout))
+        co_return News{News::adopted};
       local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::gateway_timeout)].add();
       co_return News{News::answered, co_await send_failure(FailureKind::read_timeout)};
   }

@@ -41,7 +41,8 @@ void Exchange::hold_request() {
   own_->fields.reserve(request_.fields.size());
   for (auto const& field : request_.fields) own_->fields.push_back({field.id, moved(field.name), moved(field.value)});
   request_.fields = http::Fields(own_->fields);
-  for (auto* const view : {&request_.method, &request_.target, &request_.scheme, &request_.authority, &request_.path, &request_.query})
+  for (auto* const view :
+       {&request_.method, &request_.target, &request_.scheme, &request_.authority, &request_.path, &request_.query})
     *view = moved(*view);
   target_.path = moved(target_.path);
   target_.query = moved(target_.query);
@@ -61,7 +62,8 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
   auto const body = entry.body();
   cache::Selection selection;
   if (facts.status == 200 && cache::has_conditionals(request_.fields))
-    selection = cache::select(request_, representation(200, entry.etag(), entry.last_modified(), facts.date, body.size()), came_.wall);
+    selection = cache::select(request_, representation(200, entry.etag(), entry.last_modified(), facts.date, body.size()),
+                              came_.wall);
 
   AnswerTail tail;
   tail.age = decision_.reuse.age;
@@ -70,13 +72,16 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
   tail.say_keep_alive = request_.version == 10;
   HitParts parts{entry.head(), body};
   switch (selection.cut) {
-    case cache::Cut::whole: break;
+    case cache::Cut::whole:
+      break;
     case cache::Cut::partial:
-      parts.body = body.substr(static_cast<std::size_t>(selection.range.first), static_cast<std::size_t>(selection.range.last - selection.range.first + 1));
+      parts.body = body.substr(static_cast<std::size_t>(selection.range.first),
+                               static_cast<std::size_t>(selection.range.last - selection.range.first + 1));
       break;
     case cache::Cut::not_modified:
     case cache::Cut::precondition_failed:
-    case cache::Cut::unsatisfiable: parts.body = {};
+    case cache::Cut::unsatisfiable:
+      parts.body = {};
   }
   if (selection.cut != cache::Cut::whole) {
     append_cut_head(out, entry.head(), selection, body.size());
@@ -104,10 +109,11 @@ asio::awaitable<After> Exchange::send_hit() {
   count(decision_.outcome);
   bool const sent = co_await client_->write(buffers, no_progress());
   co_await end_upload();
-  co_return sent && keep && keep_alive() ? After::keep_alive : After::close;
+  co_return sent&& keep&& keep_alive() ? After::keep_alive : After::close;
 }
 
-// What an arriving answer looks like to this requester: whole, or what its own conditionals and range cut out of it (COA-13).
+// What an arriving answer looks like to this requester: whole, or what its own conditionals and range cut out of it
+// (COA-13).
 asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   auto const flight = waiter.flight.flight();
   shield::Reader reader(std::move(waiter.flight));
@@ -126,14 +132,20 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
 
   cache::Selection selection;
   if (decision_.forward == ForwardAs::canonical && head.status == 200 && cache::has_conditionals(request_.fields))
-    selection = cache::select(request_, representation(200, head.etag(), head.last_modified(), head.facts.date, head.length), came_.wall);
-  bool const cut_to_nothing = selection.cut == cache::Cut::not_modified || selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
+    selection = cache::select(request_, representation(200, head.etag(), head.last_modified(), head.facts.date, head.length),
+                              came_.wall);
+  bool const cut_to_nothing = selection.cut == cache::Cut::not_modified ||
+                              selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
   bool const head_only = request_.method_id == Method::head;
   auto framing = BodyFraming::chunked;
-  if (selection.cut == cache::Cut::not_modified || never_has_body(head.status)) framing = BodyFraming::none;
-  else if (cut_to_nothing || head.length || selection.cut == cache::Cut::partial) framing = BodyFraming::length;
-  else if (head_only) framing = BodyFraming::none;
-  else if (request_.version == 10) framing = BodyFraming::until_close;
+  if (selection.cut == cache::Cut::not_modified || never_has_body(head.status))
+    framing = BodyFraming::none;
+  else if (cut_to_nothing || head.length || selection.cut == cache::Cut::partial)
+    framing = BodyFraming::length;
+  else if (head_only)
+    framing = BodyFraming::none;
+  else if (request_.version == 10)
+    framing = BodyFraming::until_close;
   if (framing == BodyFraming::until_close) close_ = true;
 
   std::string out;
@@ -153,17 +165,25 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   co_return keep_alive() ? After::keep_alive : After::close;
 }
 
-Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection, BodyFraming framing, std::string& out) {
-  if (selection.cut == cache::Cut::whole) out = head.head;
-  else append_cut_head(out, head.head, selection, head.length.value_or(0));
+Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection,
+                                 BodyFraming framing, std::string& out) {
+  if (selection.cut == cache::Cut::whole)
+    out = head.head;
+  else
+    append_cut_head(out, head.head, selection, head.length.value_or(0));
   if (leader && selection.cut == cache::Cut::whole) out += head.leader_only;
 
   AnswerTail tail;
   tail.framing = framing;
   switch (selection.cut) {
-    case cache::Cut::whole: tail.length = head.length.value_or(0); break;
-    case cache::Cut::partial: tail.length = selection.range.last - selection.range.first + 1; break;
-    default: tail.length = 0;
+    case cache::Cut::whole:
+      tail.length = head.length.value_or(0);
+      break;
+    case cache::Cut::partial:
+      tail.length = selection.range.last - selection.range.first + 1;
+      break;
+    default:
+      tail.length = 0;
   }
   auto& status = decision_.cache_status;
   status.forwarded_status = head.status;
@@ -198,9 +218,10 @@ asio::awaitable<shield::Reader::Chunk> Exchange::next_chunk(shield::Reader& read
   }
 }
 
-// COA-9, COA-10: bytes first to last (both included) at this reader's own speed. False: the message is broken, for the client
-// too, who sees its connection closed before the end.
-asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first, std::uint64_t last) {
+// COA-9, COA-10: bytes first to last (both included) at this reader's own speed. False: the message is broken, for the
+// client too, who sees its connection closed before the end.
+asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first,
+                                          std::uint64_t last) {
   Parking parking(local_.io.get_executor(), local_.worker);
   while (reader.cursor() <= last) {
     auto const chunk = co_await next_chunk(reader, parking);
@@ -209,12 +230,14 @@ asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming fr
       break;
     }
     std::size_t skip = 0;
-    if (reader.cursor() < first) skip = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.bytes.size(), first - reader.cursor()));
+    if (reader.cursor() < first)
+      skip = static_cast<std::size_t>(std::min<std::uint64_t>(chunk.bytes.size(), first - reader.cursor()));
     auto const bytes = chunk.bytes.subspan(skip);
     auto const size = static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), last - reader.cursor() - skip + 1));
     if (size > 0) {
       char line[20];
-      std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::buffer(bytes.data(), size), asio::const_buffer()};
+      std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::buffer(bytes.data(), size),
+                                                asio::const_buffer()};
       if (framing == BodyFraming::chunked) {
         buffers[0] = asio::const_buffer(line, wire::write_chunk_size(size, line));
         buffers[2] = asio::const_buffer("\r\n", 2);
@@ -231,10 +254,17 @@ asio::awaitable<After> Exchange::send_refusal() {
   OwnAnswer answer;
   answer.status = decision_.status;
   switch (decision_.status) {
-    case 405: answer.allow = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH"; break;
-    case 504: answer.cache_status = decision_.cache_status; break;  // only-if-cached (SRV-5)
-    case 508: answer.proxy_error = "proxy_loop_detected"; break;
-    default: break;
+    case 405:
+      answer.allow = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+      break;
+    case 504:
+      answer.cache_status = decision_.cache_status;
+      break;  // only-if-cached (SRV-5)
+    case 508:
+      answer.proxy_error = "proxy_loop_detected";
+      break;
+    default:
+      break;
   }
   if (answer.proxy_error.empty()) answer.proxy_error = "http_request_denied";
   if (request_.has_body()) close_ = true;
@@ -256,7 +286,8 @@ asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {
     if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
     answer.cache_status = decision_.cache_status;
   }
-  bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout || failure == shield::FailureKind::breaker_open;
+  bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout ||
+                    failure == shield::FailureKind::breaker_open;
   co_return co_await send_own(answer, shed ? Outcome::shed : Outcome::error);
 }
 
@@ -268,7 +299,7 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   count(outcome);
   bool const sent = co_await client_->write(out, no_progress());
   co_await end_upload();
-  co_return sent && keep_alive() ? After::keep_alive : After::close;
+  co_return sent&& keep_alive() ? After::keep_alive : After::close;
 }
 
 // The requester is gone: nothing is owed any more.

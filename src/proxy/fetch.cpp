@@ -6,6 +6,7 @@
 #include "fetch_impl.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/invalidation.hpp"
+#include "weir/cache/policy.hpp"
 #include "weir/observe/log.hpp"
 
 namespace weir::proxy {
@@ -23,27 +24,36 @@ FetchResult result_of(FailureKind kind) noexcept {
   switch (kind) {
     case FailureKind::dns:
     case FailureKind::connect_refused:
-    case FailureKind::tls: return FetchResult::connect_failed;
+    case FailureKind::tls:
+      return FetchResult::connect_failed;
     case FailureKind::connect_timeout:
-    case FailureKind::read_timeout: return FetchResult::timeout;
+    case FailureKind::read_timeout:
+      return FetchResult::timeout;
     case FailureKind::queue_full:
     case FailureKind::queue_timeout:
-    case FailureKind::breaker_open: return FetchResult::shed;
-    case FailureKind::abandoned: return FetchResult::abandoned;
-    default: return FetchResult::broken;
+    case FailureKind::breaker_open:
+      return FetchResult::shed;
+    case FailureKind::abandoned:
+      return FetchResult::abandoned;
+    default:
+      return FetchResult::broken;
   }
 }
 
 FetchResult result_of(int status) noexcept {
-  return status == 304 ? FetchResult::not_modified : status >= 500 ? FetchResult::server_error : status >= 400 ? FetchResult::client_error : FetchResult::ok;
+  return status == 304   ? FetchResult::not_modified
+         : status >= 500 ? FetchResult::server_error
+         : status >= 400 ? FetchResult::client_error
+                         : FetchResult::ok;
 }
-
-bool is_origin_error(int status) noexcept { return status == 500 || status == 502 || status == 503 || status == 504; }
 
 }  // namespace
 
 Fetch::Fetch(Local& local, FetchOrder order)
-    : local_(local), shared_(local.shared), order_(std::move(order)), flight_(order_.ticket.flight_ref()),
+    : local_(local),
+      shared_(local.shared),
+      order_(std::move(order)),
+      flight_(order_.ticket.flight_ref()),
       parking_(local.io.get_executor(), local.worker),
       signal_(local.signals.take(shared_.mailboxes, local.worker, this,
                                  [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_abandoned(); })) {
@@ -129,9 +139,11 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   parking_.attach(permit_);
   auto const asked = base::Clock::now();
   switch (limiter.acquire(permit_)) {
-    case shield::Acquire::granted: break;
+    case shield::Acquire::granted:
+      break;
     case shield::Acquire::queue_full:
-    case shield::Acquire::not_now: co_return FailureKind::queue_full;
+    case shield::Acquire::not_now:
+      co_return FailureKind::queue_full;
     case shield::Acquire::queued: {
       auto const woken = co_await parking_.until(asked + order_.origin->settings.max_queue_wait);
       if (woken != Woken::resumed) {
@@ -146,7 +158,8 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   order_.ticket.started(started_);
   local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);
   at_origin_ = true;
-  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared)) co_return FailureKind::abandoned;
+  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared))
+    co_return FailureKind::abandoned;
   co_return std::nullopt;
 }
 
@@ -155,7 +168,8 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
   bool const repeatable = http::is_idempotent(order_.request.method_id) && !order_.upload;
   if (!inbox_) inbox_ = local_.inboxes.take();
   auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough);
-  if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ && !abandoned_) {
+  if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ &&
+      !abandoned_) {
     note(FetchResult::broken);
     order_.why = observe::FetchClass::retry;
     failure = co_await attempt(origin::Want::new_only);
@@ -172,7 +186,8 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
     if (!connected.connection) co_return connected.failure;
     connection_ = std::move(connected.connection);
   }
-  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared)) co_return FailureKind::abandoned;
+  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared))
+    co_return FailureKind::abandoned;
   inbox_->begin = inbox_->end = 0;
   auto& deadline = connection_->deadline;
   deadline.expires_at(due);
@@ -229,21 +244,15 @@ bool Fetch::freshen() {
     note(FetchResult::not_modified);
     return false;
   }
-  cache::HeadOptions const options{nullptr, true, order_.policy->forward.expose_tags};
-  auto head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, nullptr);
-  auto const fields = cache::parse_head_fields(head);
-  http::Response merged;
-  merged.status = stored.facts().status;
-  merged.fields = fields;
+  auto const& policy = *order_.policy;
   order_.requester.fields = order_.request.fields.fields();
-  verdict_ = cache::storability(order_.requester, merged, times_, order_.policy->key, order_.policy->storable,
-                                order_.policy->freshness, local_.chance());
+  verdict_ = cache::storability_freshened(order_.requester, stored.head(), stored.facts(), response_, times_, policy.key,
+                                          policy.storable, policy.freshness, local_.chance());
   auto facts = verdict_.facts;
-  facts.status = stored.facts().status;
-  facts.purge_number = times_.purge_number;
-  facts.began = times_.began;
-  head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, &facts);
-  auto const entry = cache::StoredResponse::refreshed({order_.key, stored.selector(), head, facts}, order_.basis, shared_.memory);
+  cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
+  auto const head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, &facts);
+  auto const entry =
+      cache::StoredResponse::refreshed({order_.key, stored.selector(), head, facts}, order_.basis, shared_.memory);
   if (verdict_.store) {
     place_ = entry;
     store_it();
@@ -291,13 +300,15 @@ cache::Storability Fetch::judge() {
   }
   order_.requester.fields = order_.request.fields.fields();
   auto const& policy = *order_.policy;
-  verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, policy.freshness, local_.chance());
+  verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, policy.freshness,
+                               local_.chance());
   auto const refuse = [&verdict](cache::NotStored reason) {
     verdict.store = verdict.share = verdict.fresh_on_arrival = false;
     verdict.reason = reason;
     verdict.response_caused = false;
   };
-  if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max) refuse(cache::NotStored::memory);
+  if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max)
+    refuse(cache::NotStored::memory);
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
@@ -308,18 +319,20 @@ void Fetch::publish() {
   storing_ = verdict_.store;
   auto& store = shared_.store;
   auto const now = times_.response;
-  bool const error = order_.shared && is_origin_error(response_.status);
-  bool const credentialed = order_.requester.has_authorization || order_.requester.has_cookie_credential;
-  if (!verdict_.store && verdict_.response_caused && !error && !credentialed)
+  bool const error = order_.shared && cache::is_origin_error(response_.status);
+  if (!verdict_.store && verdict_.response_caused && !error)
     store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
 
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;
   head->no_body = response_.framing.kind == http::BodyKind::none;
-  if (response_.framing.kind == http::BodyKind::length) head->length = response_.framing.length;
-  else if (head->no_body && response_.fields.has(http::FieldId::content_length) && order_.request.method_id == http::Method::head)
+  if (response_.framing.kind == http::BodyKind::length)
     head->length = response_.framing.length;
-  else if (head->no_body) head->length = 0;
+  else if (head->no_body && response_.fields.has(http::FieldId::content_length) &&
+           order_.request.method_id == http::Method::head)
+    head->length = response_.framing.length;
+  else if (head->no_body)
+    head->length = 0;
   head->facts = verdict_.facts;
   std::vector<std::string> without = verdict_.fields_not_stored;
   cache::HeadOptions const options{&without, verdict_.store, order_.policy->forward.expose_tags};
@@ -327,7 +340,8 @@ void Fetch::publish() {
   for (auto const& field : response_.fields) {
     if (field.id == http::FieldId::set_cookie && verdict_.strip_set_cookie) continue;
     for (auto const& name : without)
-      if (http::equal_ignoring_case(field.name, name)) head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
+      if (http::equal_ignoring_case(field.name, name))
+        head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
   }
   head->stored = head->shareable = order_.shared ? verdict_.share : false;
   head->stored = verdict_.store;
@@ -338,7 +352,8 @@ void Fetch::publish() {
     cache::append_selector(order_.request.fields.fields(), verdict_.vary.names, order_.policy->key, own);
     head->selector = cache::view(own);
     store.announce_vary(order_.key, order_.hash, verdict_.vary.names, now.steady + vary_spec_life);
-    cache::append_selector(order_.request.fields.fields(), store.vary_spec(order_.key, order_.hash), order_.policy->key, spec);
+    cache::append_selector(order_.request.fields.fields(), store.vary_spec(order_.key, order_.hash), order_.policy->key,
+                           spec);
     if (order_.shared && order_.selector != cache::view(spec)) order_.ticket.also_answers(cache::view(spec));
   }
   if (verdict_.store && head->length) {
@@ -363,8 +378,10 @@ void Fetch::store_it() {
                           order_.policy->freshness.keep;
   auto const put = shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
   auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
-  if (put == store::Put::overruled) count(cache::NotStored::invalidated);
-  else if (put == store::Put::no_room) count(cache::NotStored::memory);
+  if (put == store::Put::overruled)
+    count(cache::NotStored::invalidated);
+  else if (put == store::Put::no_room)
+    count(cache::NotStored::memory);
 }
 
 void Fetch::settle(bool whole) {
@@ -383,8 +400,10 @@ void Fetch::settle(bool whole) {
   bool const upload_over = !order_.upload || order_.upload->finished();
   bool const reusable = whole && response_.keep_alive && response_.framing.kind != http::BodyKind::until_close &&
                         inbox_->unread().empty() && upload_over;
-  if (reusable) order_.pool->keep(std::move(connection_));
-  else if (connection_) connection_->stream->close();
+  if (reusable)
+    order_.pool->keep(std::move(connection_));
+  else if (connection_)
+    connection_->stream->close();
   flight().finish(whole);
   order_.ticket.leave();
   note(whole ? result_of(response_.status) : abandoned_ ? FetchResult::abandoned : FetchResult::broken);
@@ -394,7 +413,8 @@ void Fetch::fail(FailureKind kind) {
   permit_.permit.release();
   note(result_of(kind));
   if (kind == FailureKind::queue_full) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_full)].add();
-  if (kind == FailureKind::queue_timeout) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_timeout)].add();
+  if (kind == FailureKind::queue_timeout)
+    local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_timeout)].add();
   if (connection_) connection_->stream->close();
   order_.ticket.publish_failure(shield::Failure{kind});
   order_.ticket.leave();

@@ -15,17 +15,19 @@ asio::awaitable<wire::Transferred> Fetch::read(std::span<char> into) {
 
 // Room for the next bytes. Empty: nobody wants them any more.
 asio::awaitable<std::span<char>> Fetch::room() {
-  auto stall_left = order_.shared ? order_.policy->coalesce.window_stall : base::Duration::max();
+  bool const outgrown =
+      verdict_.store;  // a full window of an answer that was to be stored; any other waits for its one reader
+  auto stall_left = order_.policy->coalesce.window_stall;
   for (;;) {
     if (auto const span = flight().room(); !span.empty()) co_return span;
     shield::Waiter waiter;
     parking_.attach(waiter);
     if (!flight().wait_for_room(waiter)) continue;
     auto const from = base::Clock::now();
-    auto const woken = co_await parking_.until(order_.shared ? from + stall_left : base::SteadyTime::max());
+    auto const woken = co_await parking_.until(outgrown ? from + stall_left : base::SteadyTime::max());
     if (woken != Woken::resumed && !flight().cancel_wait_for_room(waiter)) co_await parking_.until_resumed();
     if (woken == Woken::interrupted && !order_.unsafe && !storing_ && flight().interest() == 0) co_return std::span<char>();
-    if (order_.shared) {
+    if (outgrown) {
       stall_left -= std::min(stall_left, base::Clock::now() - from);
       if (stall_left == base::Duration::zero()) flight().cut_off_stalled();
     }
@@ -51,10 +53,14 @@ void Fetch::took(std::size_t bytes) {
 
 asio::awaitable<bool> Fetch::receive() {
   switch (response_.framing.kind) {
-    case http::BodyKind::none: co_return true;
-    case http::BodyKind::length: co_return co_await receive_length(response_.framing.length);
-    case http::BodyKind::chunked: co_return co_await receive_chunked();
-    case http::BodyKind::until_close: co_return co_await receive_until_close();
+    case http::BodyKind::none:
+      co_return true;
+    case http::BodyKind::length:
+      co_return co_await receive_length(response_.framing.length);
+    case http::BodyKind::chunked:
+      co_return co_await receive_chunked();
+    case http::BodyKind::until_close:
+      co_return co_await receive_until_close();
   }
   co_return false;
 }
@@ -87,8 +93,10 @@ asio::awaitable<bool> Fetch::receive_chunked() {
     auto const step = decoder.decode(inbox_->unread());
     inbox_->begin += step.consumed;
     switch (step.step) {
-      case wire::ChunkedDecoder::Step::malformed: co_return false;
-      case wire::ChunkedDecoder::Step::done: co_return true;
+      case wire::ChunkedDecoder::Step::malformed:
+        co_return false;
+      case wire::ChunkedDecoder::Step::done:
+        co_return true;
       case wire::ChunkedDecoder::Step::payload:
         for (auto payload = step.payload; !payload.empty();) {
           auto const into = co_await room();

@@ -1,5 +1,5 @@
-// One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_body.cpp receives the body. Threads: its
-// one worker.
+// One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_body.cpp receives the body.
+// Threads: its one worker.
 #pragma once
 
 #include <optional>
@@ -59,11 +59,11 @@ class Fetch {
   cache::Storability verdict_;
   base::Ref<cache::StoredResponse> place_;
   base::SteadyTime started_{};
-  std::uint64_t held_ = 0;          // bytes counted in shared_.flight_bytes
-  bool storing_ = false;            // the answer may still end in the store
-  bool abandoned_ = false;          // nobody waits or reads (now)
-  bool any_byte_ = false;           // of the response in the last attempt
-  bool at_origin_ = false;          // counted as in flight
+  std::uint64_t held_ = 0;  // bytes counted in shared_.flight_bytes
+  bool storing_ = false;    // the answer may still end in the store
+  bool abandoned_ = false;  // nobody waits or reads (now)
+  bool any_byte_ = false;   // of the response in the last attempt
+  bool at_origin_ = false;  // counted as in flight
 };
 
 }  // namespace weir::proxy

@@ -13,12 +13,33 @@ namespace {
 
 using http::FieldId;
 
-constexpr std::array<std::string_view, 27> poisonous{
-    "x-original-url", "x-rewrite-url", "x-original-host", "x-http-method-override", "x-http-method", "x-method-override",
-    "x-forwarded-scheme", "x-forwarded-server", "x-forwarded-port", "x-forwarded-prefix", "x-forwarded-ssl", "x-forwarded-path",
-    "x-forwarded-uri", "x-forwarded-by", "x-forwarded", "x-host", "x-backend-host", "x-proxy-host", "x-url-scheme",
-    "x-override-url", "x-original-uri", "x-wap-profile", "x-forwarded-proto-version", "x-http-host-override", "front-end-https",
-    "x-real-url", "proxy"};
+constexpr std::array<std::string_view, 27> poisonous{"x-original-url",
+                                                     "x-rewrite-url",
+                                                     "x-original-host",
+                                                     "x-http-method-override",
+                                                     "x-http-method",
+                                                     "x-method-override",
+                                                     "x-forwarded-scheme",
+                                                     "x-forwarded-server",
+                                                     "x-forwarded-port",
+                                                     "x-forwarded-prefix",
+                                                     "x-forwarded-ssl",
+                                                     "x-forwarded-path",
+                                                     "x-forwarded-uri",
+                                                     "x-forwarded-by",
+                                                     "x-forwarded",
+                                                     "x-host",
+                                                     "x-backend-host",
+                                                     "x-proxy-host",
+                                                     "x-url-scheme",
+                                                     "x-override-url",
+                                                     "x-original-uri",
+                                                     "x-wap-profile",
+                                                     "x-forwarded-proto-version",
+                                                     "x-http-host-override",
+                                                     "front-end-https",
+                                                     "x-real-url",
+                                                     "proxy"};
 
 bool is_conditional_or_range(FieldId id) noexcept {
   switch (id) {
@@ -27,14 +48,17 @@ bool is_conditional_or_range(FieldId id) noexcept {
     case FieldId::if_modified_since:
     case FieldId::if_unmodified_since:
     case FieldId::if_range:
-    case FieldId::range: return true;
-    default: return false;
+    case FieldId::range:
+      return true;
+    default:
+      return false;
   }
 }
 
 // FWD-5: what may pass; anything else is replaced or dropped, so that a log line or a trace cannot be forged.
 bool is_request_id(std::string_view id) noexcept {
-  return !id.empty() && id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) { return c > 0x20 && c < 0x7F && c != '"' && c != ','; });
+  return !id.empty() && id.size() <= 128 &&
+         std::all_of(id.begin(), id.end(), [](char c) { return c > 0x20 && c < 0x7F && c != '"' && c != ','; });
 }
 
 bool is_traceparent(std::string_view value) noexcept {
@@ -58,8 +82,10 @@ bool is_replaced(FieldId id) noexcept {
     case FieldId::transfer_encoding:
     case FieldId::x_request_id:
     case FieldId::traceparent:
-    case FieldId::tracestate: return true;
-    default: return false;
+    case FieldId::tracestate:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -68,7 +94,8 @@ bool tells_of_the_client(FieldId id) noexcept {
          id == FieldId::x_forwarded_host;
 }
 
-bool passes(http::Field const& field, http::Request const& request, ForwardAs as, config::Policy const& policy, bool trusted) {
+bool passes(http::Field const& field, http::Request const& request, ForwardAs as, config::Policy const& policy,
+            bool trusted) {
   if (is_replaced(field.id) || is_hop_by_hop(field, request.fields)) return false;
   if (policy.forward.mode != config::ForwardMode::all) {
     if (is_poisonous(field.name)) return false;
@@ -90,8 +117,9 @@ void add_forwarded(http::FieldArena& fields, http::Request const& request, Reque
   if (!fields.fields().has(FieldId::x_forwarded_proto)) fields.add(FieldId::x_forwarded_proto, request.scheme);
   if (!fields.fields().has(FieldId::x_forwarded_host) && !request.authority.empty())
     fields.add(FieldId::x_forwarded_host, request.authority);
-  std::string element = ip ? (v6 ? "for=\"[" + std::string(requester.address) + "]\"" : "for=" + std::string(requester.address))
-                           : std::string("for=unknown");
+  std::string element =
+      ip ? (v6 ? "for=\"[" + std::string(requester.address) + "]\"" : "for=" + std::string(requester.address))
+         : std::string("for=unknown");
   if (!request.authority.empty()) element += ";host=\"" + std::string(request.authority) + '"';
   element += ";proto=" + std::string(request.scheme);
   fields.add(FieldId::forwarded, element);
@@ -104,14 +132,16 @@ void add_identity(http::FieldArena& fields, http::Request const& request) {
   if (!parent || !is_traceparent(*parent)) return;
   fields.add(FieldId::traceparent, *parent);
   std::string state;
-  if (request.fields.append_combined(FieldId::tracestate, state) && state.size() <= 512) fields.add(FieldId::tracestate, state);
+  if (request.fields.append_combined(FieldId::tracestate, state) && state.size() <= 512)
+    fields.add(FieldId::tracestate, state);
 }
 
 }  // namespace
 
 bool is_poisonous(std::string_view name) noexcept {
   if (name.size() < 5 || (name[0] | 0x20) < 'f') return false;
-  return std::any_of(poisonous.begin(), poisonous.end(), [&](std::string_view bad) { return http::equal_ignoring_case(name, bad); });
+  return std::any_of(poisonous.begin(), poisonous.end(),
+                     [&](std::string_view bad) { return http::equal_ignoring_case(name, bad); });
 }
 
 bool is_hop_by_hop(http::Field const& field, http::Fields all) noexcept {
@@ -124,15 +154,18 @@ bool is_hop_by_hop(http::Field const& field, http::Fields all) noexcept {
     case FieldId::te:
     case FieldId::trailer:
     case FieldId::transfer_encoding:
-    case FieldId::upgrade: return true;
+    case FieldId::upgrade:
+      return true;
     case FieldId::host:
     case FieldId::content_length:
     case FieldId::authorization:
     case FieldId::cookie:
     case FieldId::cache_control:
     case FieldId::cdn_loop:
-    case FieldId::via: return false;
-    default: return all.list_contains(FieldId::connection, field.name);
+    case FieldId::via:
+      return false;
+    default:
+      return all.list_contains(FieldId::connection, field.name);
   }
 }
 
@@ -161,15 +194,17 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   forward.path = target.path;
   forward.query = target.query;
   forward.has_query = target.has_query;
-  if (!origin.host_header.empty()) forward.host = origin.host_header;
-  else forward.host = request.authority.empty() ? origin_authority : request.authority;
+  if (!origin.host_header.empty())
+    forward.host = origin.host_header;
+  else
+    forward.host = request.authority.empty() ? origin_authority : request.authority;
   if (as == ForwardAs::whole) forward.framing = request.framing;
 
   auto& fields = forward.fields;
   for (auto const& field : request.fields)
     if (passes(field, request, as, policy, requester.trusted)) fields.add(field.name, field.value);
   if (as == ForwardAs::canonical) {
-    if (auto const cookies = cache::forwarded_cookies(request.fields, policy.cookies); !cookies.empty())
+    if (auto const cookies = cache::forwarded_cookies(request.fields, policy.cookies, policy.key.cookies); !cookies.empty())
       fields.add(FieldId::cookie, cookies);
     fields.add(FieldId::accept_encoding, http::choose_coding(request.fields, policy.key.accept_encoding).coding);
   }
@@ -190,8 +225,10 @@ std::string ForwardRequest::head(cache::StoredResponse const* basis) const {
     if (!basis->etag().empty()) wire::append_field(out, "If-None-Match", basis->etag());
     if (!basis->last_modified().empty()) wire::append_field(out, "If-Modified-Since", basis->last_modified());
   }
-  if (framing.kind == http::BodyKind::length) wire::append_field(out, "Content-Length", framing.length);
-  else if (framing.kind == http::BodyKind::chunked) wire::append_field(out, "Transfer-Encoding", "chunked");
+  if (framing.kind == http::BodyKind::length)
+    wire::append_field(out, "Content-Length", framing.length);
+  else if (framing.kind == http::BodyKind::chunked)
+    wire::append_field(out, "Transfer-Encoding", "chunked");
   else if (method_id == http::Method::post || method_id == http::Method::put || method_id == http::Method::patch)
     wire::append_field(out, "Content-Length", std::uint64_t{0});
   out += "\r\n";

@@ -28,7 +28,8 @@ bool path_matches(std::string_view pattern, std::string_view path) noexcept {
 
 bool matches(config::Route const& route, http::Request const& request) noexcept {
   if (!path_matches(route.path, request.path)) return false;
-  return route.methods.empty() || std::find(route.methods.begin(), route.methods.end(), request.method) != route.methods.end();
+  return route.methods.empty() ||
+         std::find(route.methods.begin(), route.methods.end(), request.method) != route.methods.end();
 }
 
 }  // namespace

@@ -5,7 +5,11 @@
 namespace weir::proxy {
 
 Upload::Upload(asio::any_io_executor executor, bool expects_continue, bool chunked)
-    : may_start_(executor), may_continue_(executor), finished_(executor), expects_continue_(expects_continue), chunked_(chunked) {}
+    : may_start_(executor),
+      may_continue_(executor),
+      finished_(executor),
+      expects_continue_(expects_continue),
+      chunked_(chunked) {}
 
 void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& deadline, base::Duration patience) noexcept {
   origin_ = std::move(origin);
@@ -27,7 +31,8 @@ asio::awaitable<bool> Upload::send(std::string_view piece) {
   auto const origin = origin_;  // the fetch may let go of it while we write
   if (!origin) co_return false;
   std::array<char, 20> size;
-  std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::const_buffer(piece.data(), piece.size()), asio::const_buffer()};
+  std::array<asio::const_buffer, 3> buffers{asio::const_buffer(), asio::const_buffer(piece.data(), piece.size()),
+                                            asio::const_buffer()};
   if (chunked_) {
     buffers[0] = asio::const_buffer(size.data(), wire::write_chunk_size(piece.size(), size.data()));
     buffers[2] = asio::const_buffer("\r\n", 2);

@@ -47,7 +47,9 @@ int open_listener(std::string const& address, bool first) {
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  if (int const error = getaddrinfo(host.empty() || host == "*" ? nullptr : host.c_str(), address.substr(colon + 1).c_str(), &hints, &found); error != 0)
+  if (int const error = getaddrinfo(host.empty() || host == "*" ? nullptr : host.c_str(), address.substr(colon + 1).c_str(),
+                                    &hints, &found);
+      error != 0)
     fail(address, gai_strerror(error), EINVAL);
   int const one = 1;
   int error = 0;
@@ -87,7 +89,9 @@ bool in_networks(std::string const& address, std::vector<config::Network> const&
   boost::system::error_code error;
   auto const parsed = boost::asio::ip::make_address(address, error);
   if (error) return false;
-  auto const bytes = (parsed.is_v4() ? boost::asio::ip::make_address_v6(boost::asio::ip::v4_mapped, parsed.to_v4()) : parsed.to_v6()).to_bytes();
+  auto const bytes =
+      (parsed.is_v4() ? boost::asio::ip::make_address_v6(boost::asio::ip::v4_mapped, parsed.to_v4()) : parsed.to_v6())
+          .to_bytes();
   for (auto const& network : networks) {
     bool inside = true;
     for (unsigned bit = 0; bit < network.prefix && inside; ++bit)

@@ -39,7 +39,8 @@ asio::awaitable<void> Session::run() {
   auto next = Next::wait_idle;
   for (;;) {
     switch (next) {
-      case Next::close: co_return;
+      case Next::close:
+        co_return;
       case Next::refuse:
         co_await refuse(refusal_);
         co_return;
@@ -60,7 +61,8 @@ asio::awaitable<void> Session::run() {
         break;
       case Next::exchange: {
         exchange_->hold_request();
-        if (!exchange_->has_body() && client_.inbox && client_.inbox->unread().empty()) worker_.local().inboxes.give(std::move(client_.inbox));
+        if (!exchange_->has_body() && client_.inbox && client_.inbox->unread().empty())
+          worker_.local().inboxes.give(std::move(client_.inbox));
         auto const after = co_await exchange_->answer();
         exchange_.reset();
         if (after == proxy::After::close) {
@@ -109,7 +111,8 @@ asio::awaitable<bool> Session::read_more() {
 Session::Next Session::serve_ready() {
   auto& local = worker_.local();
   auto const& limits = local.settings->limits;
-  wire::HeadLimits const head_limits{limits.header_bytes, std::min<std::size_t>(limits.header_count, wire::max_field_count), limits.target_bytes, limits.body_bytes};
+  wire::HeadLimits const head_limits{limits.header_bytes, std::min<std::size_t>(limits.header_count, wire::max_field_count),
+                                     limits.target_bytes, limits.body_bytes};
   if (!client_.inbox) client_.inbox = local.inboxes.take();
   auto& inbox = *client_.inbox;
   bool tried = false;
@@ -134,7 +137,8 @@ Session::Next Session::serve_ready() {
     auto const room = inbox.room();
     if (room.empty()) return Next::wait_for_head;
     auto const got = client_.stream().try_read(room);
-    if (got.error == asio::error::would_block || got.error == asio::error::try_again) return inbox.unread().empty() ? Next::wait_idle : Next::wait_for_head;
+    if (got.error == asio::error::would_block || got.error == asio::error::try_again)
+      return inbox.unread().empty() ? Next::wait_idle : Next::wait_for_head;
     if (got.error) return Next::close;
     inbox.end += got.bytes;
     tried = true;

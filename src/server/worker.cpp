@@ -33,7 +33,8 @@ std::string peer_address(asio::generic::stream_protocol::socket const& socket) {
   endpoint.resize(peer.size());
   std::memcpy(endpoint.data(), peer.data(), peer.size());
   auto const address = endpoint.address();
-  if (address.is_v6() && address.to_v6().is_v4_mapped()) return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
+  if (address.is_v6() && address.to_v6().is_v4_mapped())
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6()).to_string();
   return address.to_string();
 }
 
@@ -93,7 +94,8 @@ void Worker::use(std::shared_ptr<config::Settings const> settings) {
 }
 
 void Worker::listen(int descriptor, std::string address) {
-  auto listener = std::make_unique<Listener>(Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address)});
+  auto listener = std::make_unique<Listener>(
+      Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address)});
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size);
@@ -142,7 +144,8 @@ void Worker::open_session(wire::Stream::Socket socket, Listener const& listener)
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   }
   bool const trusted = in_networks(address, local_.settings->trusted_proxies);
-  auto session = std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), trusted);
+  auto session =
+      std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), trusted);
   sessions_.push_back(*session);
   session_count_.fetch_add(1, std::memory_order_acq_rel);
   local_.metrics.connections.fetch_add(1, std::memory_order_relaxed);

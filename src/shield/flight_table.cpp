@@ -181,7 +181,7 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
     return result;
   }
   auto const crowded = (slot ? slot->waiting : 0) >= rules.max_waiters;
-  if (!crowded && (!offer.newest || may_replace(*slot, offer, rules, now))) {
+  if (!crowded && key.may_lead && (!offer.newest || may_replace(*slot, offer, rules, now))) {
     Reservation reserved(count_, rules.max_flights);
     if (reserved.granted()) {
       auto flight = impl_->make_flight(worker, must_see);
@@ -203,6 +203,8 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
     // No other may be started yet, and its head has been told: there is nothing to wait for but its bytes.
     result.joined = Joined::read_now;
     result.flight = Interest(offer.stalled);
+  } else if (!key.may_lead) {
+    result.joined = Joined::may_not_lead;
   }
   return result;
 }

@@ -71,7 +71,8 @@ ResponseFault apply_fields(http::Method method, http::Response& response) noexce
     // A 1xx or 204 must not announce a body. Where it does, the body may follow, so the connection ends with it.
     bool const announced = framing.kind == http::BodyKind::chunked || framing.length > 0;
     if (bodiless_status && announced) response.keep_alive = false;
-    framing = http::Framing{};
+    framing.kind = http::BodyKind::none;
+    if (method != http::Method::head) framing.length = 0;  // what a GET would have got is worth telling
   }
   if (framing.kind == http::BodyKind::until_close) response.keep_alive = false;
   return ResponseFault::none;

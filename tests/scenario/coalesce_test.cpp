@@ -51,8 +51,10 @@ TEST(Coalesce, ExpiredKeyCostsOneRequest) {
     Gate gate;
     Fields fields{{"Cache-Control", "max-age=60"}};
     if (validates) fields.push_back({"ETag", "\"v1\""});
-    auto const second = validates ? Script().wait(gate).send("HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nCache-Control: max-age=60\r\n\r\n")
-                                  : gated(gate, fields, "two");
+    auto const second =
+        validates
+            ? Script().wait(gate).send("HTTP/1.1 304 Not Modified\r\nETag: \"v1\"\r\nCache-Control: max-age=60\r\n\r\n")
+            : gated(gate, fields, "two");
     origin.answer("/x", {respond(200, fields, "one"), second});
     Weir weir(origin);
     EXPECT_EQ(get(weir.port(), "/x").body, "one");
@@ -154,7 +156,11 @@ TEST(Coalesce, AllHangUpAndTheEntryIsThere) {
 TEST(Coalesce, BodyThatBreaksIsBrokenForAllAndNotStored) {
   ScriptedOrigin origin;
   Gate gate;
-  auto broken = Script().wait(gate).head(200, {{"Cache-Control", "max-age=60"}, {"Content-Length", "100000"}}).body(std::string(50'000, 'x')).reset();
+  auto broken = Script()
+                    .wait(gate)
+                    .head(200, {{"Cache-Control", "max-age=60"}, {"Content-Length", "100000"}})
+                    .body(std::string(50'000, 'x'))
+                    .reset();
   origin.answer("/x", {broken, respond(200, {{"Cache-Control", "max-age=60"}}, "whole")});
   Weir weir(origin);
   Burst burst(weir.port(), 20);
@@ -173,7 +179,11 @@ TEST(Coalesce, BodyThatBreaksIsBrokenForAllAndNotStored) {
 TEST(Coalesce, LateFollowerGetsTheBytesFromTheStart) {
   ScriptedOrigin origin;
   Gate gate;
-  origin.answer("/x", Script().head(200, {{"Cache-Control", "max-age=60"}, {"Content-Length", "10"}}).body("hello").wait(gate).body("world"));
+  origin.answer("/x", Script()
+                          .head(200, {{"Cache-Control", "max-age=60"}, {"Content-Length", "10"}})
+                          .body("hello")
+                          .wait(gate)
+                          .body("world"));
   Weir weir(origin);
   Client leader(weir.port());
   leader.send_request("GET", "/x");
@@ -193,10 +203,14 @@ TEST(Coalesce, LateFollowerGetsTheBytesFromTheStart) {
 TEST(Coalesce, CredentialsFetchOnTheirOwn) {
   ScriptedOrigin origin;
   Gate gate;
-  origin.answer("/me", [&](Request const& request) { return gated(gate, {{"Cache-Control", "max-age=60"}}, request.value("Authorization")); });
+  origin.answer("/me", [&](Request const& request) {
+    return gated(gate, {{"Cache-Control", "max-age=60"}}, request.value("Authorization"));
+  });
   Weir weir(origin, "limiter: {max_partition_share: 100}\n");
   Burst burst(weir.port(), 50);
-  burst.send_each([](std::size_t i) { return write_request("GET", "/me", {{"Authorization", "user" + std::to_string(i)}}); });
+  burst.send_each([](std::size_t i) {
+    return write_request("GET", "/me", {{"Authorization", "user" + std::to_string(i)}});
+  });
   ASSERT_TRUE(origin.waits_for_calls(50));
   gate.open();
   burst.collect();
@@ -208,7 +222,8 @@ TEST(Coalesce, CredentialsFetchOnTheirOwn) {
 
 // COA-5, STO-2, STO-5: an answer that cannot be shared reaches one client each, and nobody stands in line for it.
 TEST(Coalesce, UnshareableAnswersReachOneClientEach) {
-  for (Field const& unshareable : {Field{"Set-Cookie", "session=1"}, Field{"Cache-Control", "private, max-age=60"}, Field{"Cache-Control", "no-store"}}) {
+  for (Field const& unshareable : {Field{"Set-Cookie", "session=1"}, Field{"Cache-Control", "private, max-age=60"},
+                                   Field{"Cache-Control", "no-store"}}) {
     ScriptedOrigin origin;
     Gate first, rest;
     std::atomic<int> number{0};
@@ -280,7 +295,8 @@ TEST(Coalesce, FlightThatBeganBeforeAWriteTakesNoNewcomers) {
 TEST(Coalesce, ErrorGoesToEveryoneAtOnce) {
   ScriptedOrigin origin;
   Gate gate;
-  origin.answer("/x", {Script().wait(gate).head(500, {{"Content-Length", "4"}}).body("oops"), respond(200, {{"Cache-Control", "max-age=60"}}, "fine")});
+  origin.answer("/x", {Script().wait(gate).head(500, {{"Content-Length", "4"}}).body("oops"),
+                       respond(200, {{"Cache-Control", "max-age=60"}}, "fine")});
   Weir weir(origin);
   Burst burst(weir.port(), 200);
   burst.get("/x");

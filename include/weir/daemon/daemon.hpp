@@ -1,5 +1,5 @@
-// The owner of everything (DESIGN "Who owns what"): members stand in the order in which they are made; they die in the reverse.
-// Threads: one thread makes it, starts it, drains it and destroys it.
+// The owner of everything (DESIGN "Who owns what"): members stand in the order in which they are made; they die in the
+// reverse. Threads: one thread makes it, starts it, drains it and destroys it.
 #pragma once
 
 #include <atomic>
@@ -28,7 +28,7 @@ class Daemon {
   Ended drain(std::function<bool(base::Duration)> const& wait);
   bool drain_requested() const noexcept { return drain_requested_.load(std::memory_order_acquire); }
 
-  std::vector<std::string> const& addresses() const noexcept { return addresses_; }   // as bound
+  std::vector<std::string> const& addresses() const noexcept { return addresses_; }  // as bound
   std::uint16_t admin_port() const noexcept { return admin_ ? admin_->port() : 0; }
 
   // For tests: the parts that they look at.

@@ -12,8 +12,8 @@ enum class Action : std::uint8_t { run, test, dump, exit };
 
 struct Options {
   Action action = Action::exit;
-  int exit_code = 2;             // for `exit`: 0 after --help and --version, 2 on misuse; already explained to the user
-  config::Sources sources;       // file (read), environment, --set, --origin, --listen
+  int exit_code = 2;        // for `exit`: 0 after --help and --version, 2 on misuse; already explained to the user
+  config::Sources sources;  // file (read), environment, --set, --origin, --listen
   std::string log_level, log_format;
 };
 

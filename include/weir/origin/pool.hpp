@@ -35,14 +35,14 @@ struct Connection {
   explicit Connection(std::shared_ptr<wire::Stream> s) : stream(std::move(s)), deadline(stream) {}
   std::shared_ptr<wire::Stream> stream;
   wire::Deadline deadline;
-  bool reused = false;               // came out of the pool: may turn out dead at the first byte
+  bool reused = false;  // came out of the pool: may turn out dead at the first byte
   base::SteadyTime idle_since{};
 };
 
 enum class Want : std::uint8_t { any, fresh_enough, new_only };
 
 struct Connected {
-  std::unique_ptr<Connection> connection;   // null: `failure`
+  std::unique_ptr<Connection> connection;  // null: `failure`
   shield::FailureKind failure = shield::FailureKind::internal;
 };
 

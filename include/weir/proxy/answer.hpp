@@ -16,27 +16,27 @@ namespace weir::proxy {
 enum class BodyFraming : std::uint8_t { none, length, chunked, until_close };
 
 struct AnswerTail {
-  std::optional<base::Duration> age;             // absent: no Age field
+  std::optional<base::Duration> age;  // absent: no Age field
   observe::CacheStatus cache_status;
   BodyFraming framing = BodyFraming::none;
   std::uint64_t length = 0;
-  bool close = false;                            // Connection: close
-  bool say_keep_alive = false;                   // to HTTP/1.0 clients that asked
+  bool close = false;           // Connection: close
+  bool say_keep_alive = false;  // to HTTP/1.0 clients that asked
 };
 // Framing, Age, Cache-Status, Connection and the blank line.
 void append_tail(std::string& out, AnswerTail const& tail);
 
-// The same head under the status that the client's conditionals or range ask for (304, 206, 412, 416): status line and fields,
-// no tail. `head` as cache::build_head made it. 304 leaves out the representation's own Content-* fields.
+// The same head under the status that the client's conditionals or range ask for (304, 206, 412, 416): status line and
+// fields, no tail. `head` as cache::build_head made it. 304 leaves out the representation's own Content-* fields.
 void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size);
 
 // An answer that Weir makes itself, whole: status, Proxy-Status, Retry-After (0: none), a short text. HEAD gets no body.
 struct OwnAnswer {
   int status = 500;
-  std::string_view proxy_error;                  // RFC 9209 error type; empty: none
+  std::string_view proxy_error;  // RFC 9209 error type; empty: none
   int received_status = 0;
-  std::uint32_t retry_after = 0;                 // seconds
-  std::string_view allow;                        // for 405
+  std::uint32_t retry_after = 0;  // seconds
+  std::string_view allow;         // for 405
   std::optional<observe::CacheStatus> cache_status;
   bool head_only = false;
   bool close = false;

@@ -26,8 +26,8 @@ namespace weir::proxy {
 // A read buffer with the room for one head; taken from the worker's pool when there is something to read.
 struct Inbox {
   static constexpr std::size_t initial = 16 * 1024;
-  std::vector<char> bytes = std::vector<char>(initial);   // grows to `limits.header_bytes` and one read
-  std::size_t begin = 0, end = 0;                         // what was read and not yet used
+  std::vector<char> bytes = std::vector<char>(initial);  // grows to `limits.header_bytes` and one read
+  std::size_t begin = 0, end = 0;                        // what was read and not yet used
   wire::HeadRoom head;
 
   std::string_view unread() const noexcept { return {bytes.data() + begin, end - begin}; }
@@ -38,7 +38,7 @@ struct Inbox {
 class InboxPool {
  public:
   std::unique_ptr<Inbox> take();
-  void give(std::unique_ptr<Inbox> inbox) noexcept;   // keeps at most `kept`
+  void give(std::unique_ptr<Inbox> inbox) noexcept;  // keeps at most `kept`
 
  private:
   static constexpr std::size_t kept = 64;
@@ -61,7 +61,7 @@ class Client {
   void begin_body(http::Framing framing, std::uint64_t limit) noexcept;
   struct BodyPiece {
     BodyRead what = BodyRead::gone;
-    std::string_view bytes;          // valid until the next call
+    std::string_view bytes;  // valid until the next call
   };
   asio::awaitable<BodyPiece> read_body(base::Duration no_progress);
   bool body_done() const noexcept { return body_kind_ == http::BodyKind::none; }
@@ -81,16 +81,16 @@ class Client {
   void end_watch() noexcept;
   bool departed() const noexcept { return departed_; }
 
-  std::unique_ptr<Inbox> inbox;      // null while idle
-  std::string address;               // of the peer, text without port; "unix" for a unix socket
-  bool trusted = false;              // of trusted_proxies
+  std::unique_ptr<Inbox> inbox;  // null while idle
+  std::string address;           // of the peer, text without port; "unix" for a unix socket
+  bool trusted = false;          // of trusted_proxies
   std::string_view scheme = "http";
 
  private:
   struct Watch;
   std::shared_ptr<wire::Stream> stream_;
   InboxPool& inboxes_;
-  std::optional<wire::Deadline> read_deadline_, write_deadline_;   // none while idle
+  std::optional<wire::Deadline> read_deadline_, write_deadline_;  // none while idle
   std::shared_ptr<Watch> watch_;
   http::BodyKind body_kind_ = http::BodyKind::none;
   std::uint64_t body_left_ = 0, body_seen_ = 0, body_limit_ = 0;

@@ -28,11 +28,10 @@ namespace weir::proxy {
 
 // An origin as all workers share it; kept by name over reloads.
 struct OriginState {
-  OriginState(shield::Waker& waker, config::Origin s)
-      : settings(std::move(s)), limiter(waker, settings.limiter) {}
+  OriginState(shield::Waker& waker, config::Origin s) : settings(std::move(s)), limiter(waker, settings.limiter) {}
   config::Origin const settings;
   shield::Limiter limiter;
-  std::atomic<bool> reached{false};   // answered anything, once: /readyz
+  std::atomic<bool> reached{false};  // answered anything, once: /readyz
 };
 
 struct Shared {
@@ -42,9 +41,9 @@ struct Shared {
   cache::MemoryAccount& memory;
   Mailboxes& mailboxes;
   std::map<std::string, std::unique_ptr<OriginState>>& origins;
-  std::string cdn_loop_id;                       // "weir-<instance>"
-  std::uint64_t flight_bytes_max = 0;            // coalesce.max_bytes
-  std::atomic<std::uint64_t> flight_bytes{0};    // what flights hold that no store entry owns yet
+  std::string cdn_loop_id;                          // "weir-<instance>"
+  std::uint64_t flight_bytes_max = 0;               // coalesce.max_bytes
+  std::atomic<std::uint64_t> flight_bytes{0};       // what flights hold that no store entry owns yet
   std::atomic<std::uint64_t> fetches_under_way{0};  // alone ones too; drain waits for them
   std::atomic<bool> draining{false};
 };
@@ -57,12 +56,12 @@ struct Local {
   asio::io_context& io;
   std::uint16_t worker;
   observe::WorkerMetrics& metrics;
-  std::shared_ptr<config::Settings const> settings;   // the newest; an exchange that waits keeps its own
+  std::shared_ptr<config::Settings const> settings;  // the newest; an exchange that waits keeps its own
   std::map<std::string, std::unique_ptr<origin::Pool>> pools;
   InboxPool inboxes;
   AbandonSignals signals;
   std::minstd_rand random;
-  std::string scratch;                                 // for heads that are written without waiting
+  std::string scratch;  // for heads that are written without waiting
   double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(random); }
 };
 

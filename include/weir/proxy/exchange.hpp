@@ -1,6 +1,6 @@
 // The story of one request (DESIGN "The story of one request"; SPEC sections 2 to 7). Two acts: `answer_at_once` takes the
-// steps that need no waiting, on the stack of the session, and writes a hit; everything else is `answer`, one coroutine. Owner:
-// the session. Threads: its worker.
+// steps that need no waiting, on the stack of the session, and writes a hit; everything else is `answer`, one coroutine.
+// Owner: the session. Threads: its worker.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ class Exchange {
   Exchange(Exchange const&) = delete;
   Exchange& operator=(Exchange const&) = delete;
 
-  // A request to answer. One exchange takes any number of requests that are answered at once, one after the other, and ends with
-  // the first that is not. `request` and the bytes that it points into stay valid until `hold_request`.
+  // A request to answer. One exchange takes any number of requests that are answered at once, one after the other, and ends
+  // with the first that is not. `request` and the bytes that it points into stay valid until `hold_request`.
   void begin(Client& client, http::Request const& request, base::Now now) noexcept;
   // True: the answer is in the socket. False: `answer` must follow.
   bool answer_at_once();
@@ -44,18 +44,18 @@ class Exchange {
   // What to do about this request, and what to tell about it.
   struct Decision {
     What what = What::refuse;
-    int status = 500;                                // refuse
+    int status = 500;  // refuse
     shield::FailureKind failure = shield::FailureKind::internal;
-    ForwardAs forward = ForwardAs::whole;            // join, alone
+    ForwardAs forward = ForwardAs::whole;  // join, alone
     observe::FetchClass why = observe::FetchClass::bypass;
     observe::CacheStatus cache_status;
     observe::Outcome outcome = observe::Outcome::error;
-    cache::Entry entry;                              // hit; or the stale one that may be validated, or served when the origin fails
+    cache::Entry entry;  // hit; or the stale one that may be validated, or served when the origin fails
     cache::Overrule overrule;
     cache::Reuse reuse;
     bool may_store = false;
   };
-  struct Own {                                       // a request that outlives the read buffer
+  struct Own {  // a request that outlives the read buffer
     std::string bytes;
     std::vector<http::Field> fields;
   };
@@ -63,7 +63,7 @@ class Exchange {
   // What became of a wait.
   struct News {
     enum What : std::uint8_t { look_again, adopted, answered } what = look_again;
-    After after = After::close;                      // for `answered`
+    After after = After::close;  // for `answered`
   };
   // A hit in pieces: stored head (empty where `compose_hit` wrote one of its own), then what it wrote, then the body.
   struct HitParts {
@@ -90,8 +90,8 @@ class Exchange {
   HitParts compose_hit(std::string& out);
   asio::awaitable<After> send_hit();
   asio::awaitable<After> send_flight(shield::SlotWaiter& waiter);
-  observe::Outcome compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection, BodyFraming framing,
-                                  std::string& out);
+  observe::Outcome compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection,
+                                  BodyFraming framing, std::string& out);
   asio::awaitable<bool> send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first, std::uint64_t last);
   asio::awaitable<shield::Reader::Chunk> next_chunk(shield::Reader& reader, Parking& parking);
   asio::awaitable<After> send_refusal();
@@ -108,11 +108,11 @@ class Exchange {
   Client* client_ = nullptr;
   http::Request request_;
   base::Now came_;
-  config::Settings const* settings_ = nullptr;                 // kept alive by `settings_hold_` from `hold_request` on
+  config::Settings const* settings_ = nullptr;  // kept alive by `settings_hold_` from `hold_request` on
   std::shared_ptr<config::Settings const> settings_hold_;
   Routed routed_;
   OriginState* origin_ = nullptr;
-  std::string rewritten_;                            // storage for `target_`
+  std::string rewritten_;  // storage for `target_`
   cache::ForwardTarget target_;
   cache::KeyBytes key_;
   std::uint64_t hash_ = 0;
@@ -120,10 +120,10 @@ class Exchange {
   Decision decision_;
   std::unique_ptr<Own> own_;
   base::Ref<Upload> upload_;
-  std::size_t written_ = 0;                          // of a hit, by `answer_at_once`
-  std::string begun_;                                // what `compose_hit` wrote for it
-  std::string joined_selector_;                      // of the slot that was waited on last
-  std::uint8_t turned_away_ = 0;                     // COA-5: how often an answer could not be shared with this request
+  std::size_t written_ = 0;       // of a hit, by `answer_at_once`
+  std::string begun_;             // what `compose_hit` wrote for it
+  std::string joined_selector_;   // of the slot that was waited on last
+  std::uint8_t turned_away_ = 0;  // COA-5: how often an answer could not be shared with this request
   std::uint8_t rounds_ = 0;
   bool close_ = false;
 };

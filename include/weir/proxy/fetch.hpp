@@ -15,21 +15,21 @@ namespace weir::proxy {
 struct FetchOrder {
   shield::LeaderTicket ticket;
   std::shared_ptr<config::Settings const> settings;
-  config::Policy const* policy = nullptr;        // of `settings`
+  config::Policy const* policy = nullptr;  // of `settings`
   OriginState* origin = nullptr;
   origin::Pool* pool = nullptr;
   ForwardRequest request;
-  std::string key;                               // primary key; empty where the request has none
+  std::string key;  // primary key; empty where the request has none
   std::uint64_t hash = 0;
-  std::string selector;                          // of the slot's key: empty while no vary spec is known
-  cache::Requester requester;                    // `fields` is set from `request` by the fetch
-  cache::Asker asker;                            // the leader's, for what the store may hold by now
-  cache::Entry basis;                            // a stale entry to validate
-  bool shared = false;                           // canonical, others may join
-  bool may_store = false;                        // GET to a cacheable route
-  bool unsafe = false;                           // invalidates, and is read to its end
+  std::string selector;        // of the slot's key: empty while no vary spec is known
+  cache::Requester requester;  // `fields` is set from `request` by the fetch
+  cache::Asker asker;          // the leader's, for what the store may hold by now
+  cache::Entry basis;          // a stale entry to validate
+  bool shared = false;         // canonical, others may join
+  bool may_store = false;      // GET to a cacheable route
+  bool unsafe = false;         // invalidates, and is read to its end
   observe::FetchClass why = observe::FetchClass::miss;
-  base::Ref<Upload> upload;                      // the request's body; null: none
+  base::Ref<Upload> upload;  // the request's body; null: none
 };
 
 // Starts it on `local`'s worker. Never throws: if it cannot be started, the ticket's destructor tells those who wait.

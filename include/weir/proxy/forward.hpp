@@ -1,5 +1,6 @@
 // The request as the origin gets it (FWD-1, FWD-4 to FWD-6, COA-13): made once from the client's request, owned, because the
-// fetch outlives the client. What is keyed is what is forwarded: path and query come from cache::rewrite_target. Threads: pure.
+// fetch outlives the client. What is keyed is what is forwarded: path and query come from cache::rewrite_target. Threads:
+// pure.
 #pragma once
 
 #include <string>
@@ -13,19 +14,19 @@
 namespace weir::proxy {
 
 enum class ForwardAs : std::uint8_t {
-  whole,       // bypassed, unsafe, on a marker, with credentials: method, range, conditionals and cookies as they came
-  canonical,   // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
+  whole,      // bypassed, unsafe, on a marker, with credentials: method, range, conditionals and cookies as they came
+  canonical,  // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
 };
 
 struct ForwardRequest {
   std::string method;
   http::Method method_id = http::Method::get;
-  std::string scheme, authority;       // as the client asked
+  std::string scheme, authority;  // as the client asked
   std::string path, query;
   bool has_query = false;
-  std::string host;                    // the Host field that is sent
-  http::FieldArena fields;             // everything but Host and framing
-  http::Framing framing;               // of the body that will be streamed
+  std::string host;         // the Host field that is sent
+  http::FieldArena fields;  // everything but Host and framing
+  http::Framing framing;    // of the body that will be streamed
 
   // Start line, fields and blank line. With `basis`, its validators as If-None-Match and If-Modified-Since.
   std::string head(cache::StoredResponse const* basis) const;
@@ -33,8 +34,8 @@ struct ForwardRequest {
 
 // What of the connection goes into forwarded fields.
 struct Requester {
-  std::string_view address;            // text, or "unix"
-  bool trusted = false;                // its X-Forwarded-* and Forwarded are believed and extended
+  std::string_view address;  // text, or "unix"
+  bool trusted = false;      // its X-Forwarded-* and Forwarded are believed and extended
 };
 
 ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget const& target, ForwardAs as,

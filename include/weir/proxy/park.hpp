@@ -42,11 +42,14 @@ struct OperationAllocator {
   using value_type = T;
   explicit OperationAllocator(OperationMemory& m) noexcept : memory(&m) {}
   template <class U>
-  OperationAllocator(OperationAllocator<U> const& other) noexcept : memory(other.memory) {}  // NOLINT(google-explicit-constructor)
+  OperationAllocator(OperationAllocator<U> const& other) noexcept
+      : memory(other.memory) {}  // NOLINT(google-explicit-constructor)
   T* allocate(std::size_t n) { return static_cast<T*>(memory->take(n * sizeof(T))); }
   void deallocate(T*, std::size_t) noexcept { memory->give_back(); }
   template <class U>
-  bool operator==(OperationAllocator<U> const& other) const noexcept { return memory == other.memory; }
+  bool operator==(OperationAllocator<U> const& other) const noexcept {
+    return memory == other.memory;
+  }
   OperationMemory* memory;
 };
 
@@ -99,8 +102,8 @@ class Mailboxes final : public shield::Waker {
   explicit Mailboxes(std::size_t workers);
   void attach(std::uint16_t worker, asio::io_context& io) noexcept;
   void wake(shield::WaiterList& chosen) noexcept override;
-  // After all workers were joined, before frames are destroyed: forgets what is on the way, and from now on what is chosen, so
-  // that destructors post nothing.
+  // After all workers were joined, before frames are destroyed: forgets what is on the way, and from now on what is chosen,
+  // so that destructors post nothing.
   void close() noexcept;
 
  private:

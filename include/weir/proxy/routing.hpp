@@ -1,5 +1,5 @@
-// Which site and route a request belongs to (SPEC section 12). Exact hosts before wildcards, longer wildcards before shorter,
-// a site without hosts last; of a site's routes the first that matches. Threads: pure.
+// Which site and route a request belongs to (SPEC section 12). Exact hosts before wildcards, longer wildcards before
+// shorter, a site without hosts last; of a site's routes the first that matches. Threads: pure.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 namespace weir::proxy {
 
 struct Routed {
-  config::Site const* site = nullptr;   // null: no site serves this host
-  std::size_t site_index = 0;           // of the metrics' label
+  config::Site const* site = nullptr;  // null: no site serves this host
+  std::size_t site_index = 0;          // of the metrics' label
   config::Policy const* policy = nullptr;
 };
 

@@ -21,7 +21,7 @@ class Upload : public base::Counted<Upload> {
   // ---- the fetch ----
   // The body may follow on `origin`; each piece that got through gives the answer `patience` more on `deadline`.
   void head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& deadline, base::Duration patience) noexcept;
-  void continued() noexcept;                                      // the origin said 100
+  void continued() noexcept;  // the origin said 100
   // The exchange with the origin is over: what is still to come from the client has nowhere to go.
   void origin_done() noexcept;
 

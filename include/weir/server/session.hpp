@@ -1,5 +1,5 @@
-// One client connection: reads requests, hands each to an exchange, keeps answers in order (REQ-2, REQ-3). One coroutine; idle,
-// it holds no buffer. Owner: its worker's list until it ends. Threads: its worker.
+// One client connection: reads requests, hands each to an exchange, keeps answers in order (REQ-2, REQ-3). One coroutine;
+// idle, it holds no buffer. Owner: its worker's list until it ends. Threads: its worker.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Time limits of connections that wait for their peer to speak: one queue for each kind of limit, in order of arrival (all of a
-// kind last equally long), one timer for all. Watching costs a list splice. Owner: the worker. Threads: its worker.
+// Time limits of connections that wait for their peer to speak: one queue for each kind of limit, in order of arrival (all
+// of a kind last equally long), one timer for all. Watching costs a list splice. Owner: the worker. Threads: its worker.
 #pragma once
 
 #include <array>
@@ -23,16 +23,20 @@ struct Timed {
 class Timekeeper {
  public:
   explicit Timekeeper(boost::asio::io_context& io) : timer_(io) {}
-  void watch(Timed& timed, Limit kind, base::SteadyTime due);   // replaces an earlier watch
+  void watch(Timed& timed, Limit kind, base::SteadyTime due);  // replaces an earlier watch
   static void unwatch(Timed& timed) noexcept { timed.timed_hook.unlink(); }
-  void stop() noexcept { timer_.cancel(); stopped_ = true; }
+  void stop() noexcept {
+    timer_.cancel();
+    stopped_ = true;
+  }
 
  private:
   void arm(base::SteadyTime due);
   void look() noexcept;
 
-  using Queue = boost::intrusive::list<Timed,
-      boost::intrusive::member_hook<Timed, decltype(Timed::timed_hook), &Timed::timed_hook>, boost::intrusive::constant_time_size<false>>;
+  using Queue =
+      boost::intrusive::list<Timed, boost::intrusive::member_hook<Timed, decltype(Timed::timed_hook), &Timed::timed_hook>,
+                             boost::intrusive::constant_time_size<false>>;
 
   boost::asio::basic_waitable_timer<base::Clock> timer_;
   std::array<Queue, 3> queues_;

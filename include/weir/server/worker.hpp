@@ -30,7 +30,7 @@ class ConnectionCount {
 
  private:
   std::atomic<std::uint64_t> open_{0}, limit_{0}, by_address_limit_{0};
-  std::mutex mutex_;                                   // guards `by_address_`, used only with that limit
+  std::mutex mutex_;  // guards `by_address_`, used only with that limit
   std::map<std::string, std::uint64_t> by_address_;
 };
 
@@ -58,10 +58,10 @@ class Worker {
   void set_each_second(std::function<void(base::Now)> task) { each_second_ = std::move(task); }
 
   void start();
-  void begin_drain();                                  // accepts what waits already, then closes listeners and idle sessions
-  void stop();                                         // ends the loop; frames stay until destruction
+  void begin_drain();  // accepts what waits already, then closes listeners and idle sessions
+  void stop();         // ends the loop; frames stay until destruction
   void join();
-  void destroy_frames() { io_.shutdown(); }            // after all workers were joined, before any is destroyed
+  void destroy_frames() { io_.shutdown(); }  // after all workers were joined, before any is destroyed
   std::size_t sessions() const noexcept { return session_count_.load(std::memory_order_acquire); }
 
   // The spare exchange for requests that are answered at once.
@@ -80,8 +80,10 @@ class Worker {
   ConnectionCount& connections_;
   Timekeeper timekeeper_;
   std::vector<std::unique_ptr<Listener>> listeners_;
-  boost::intrusive::list<Session, boost::intrusive::member_hook<Session, decltype(Session::worker_hook), &Session::worker_hook>,
-                         boost::intrusive::constant_time_size<false>> sessions_;
+  boost::intrusive::list<Session,
+                         boost::intrusive::member_hook<Session, decltype(Session::worker_hook), &Session::worker_hook>,
+                         boost::intrusive::constant_time_size<false>>
+      sessions_;
   std::atomic<std::size_t> session_count_{0};
   std::function<void(base::Now)> each_second_;
   std::thread thread_;

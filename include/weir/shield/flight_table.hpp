@@ -125,13 +125,15 @@ struct FlightKey {
   std::uint64_t hash = 0;      // of `primary`
   std::string_view selector;   // encoded selecting values for the known vary spec; empty if there is none
   std::uint64_t must_see = 0;  // highest number of a purge that applies to this key by URL, prefix, site or all (COA-14)
+  bool may_lead = true;        // false: only joins what others caused (SRV-5: a request with no-store)
 };
 
 enum class Joined : std::uint8_t {
-  overflow,  // too many wait, or too many flights (COA-15)
-  read_now,  // a joinable head is there: `flight`
-  waiting,   // the waiter is linked
-  leading,   // the waiter is linked and this request must start the fetch with `ticket`
+  overflow,      // too many wait, or too many flights (COA-15)
+  may_not_lead,  // nothing to join, and `may_lead` is false
+  read_now,      // a joinable head is there: `flight`
+  waiting,       // the waiter is linked
+  leading,       // the waiter is linked and this request must start the fetch with `ticket`
 };
 
 struct JoinResult {
