@@ -42,6 +42,7 @@ void Exchange::begin(Client& client, http::Request const& request, base::Now now
   came_ = now;
   settings_ = local_.settings.get();
   written_ = 0;
+  begun_.clear();
   close_ = false;
 }
 
@@ -53,13 +54,13 @@ bool Exchange::answer_at_once() {
   auto const parts = compose_hit(local_.scratch);
   std::array<asio::const_buffer, 3> const buffers{asio::buffer(parts.head), asio::buffer(local_.scratch),
                                                   asio::buffer(parts.body)};
-  if (!client_->write_now(buffers, written_))
+  count(decision_.outcome);  // before anyone can have seen the answer
+  if (!client_->write_now(buffers, written_)) {
     close_ = true;
-  else if (written_ != asio::buffer_size(buffers)) {
+  } else if (written_ != asio::buffer_size(buffers)) {
     begun_ = local_.scratch;  // the rest must be of the same answer
     return false;
   }
-  count(decision_.outcome);
   decision_.entry.reset();  // a spare exchange pins nothing
   return true;
 }
@@ -166,7 +167,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
       (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
   if (marked || own_answer) {
     decision.what = What::alone;
-    decision.forward = ForwardAs::whole;
+    decision.forward = ForwardAs::own;
     decision.why = observe::FetchClass::pass;
     decision.outcome = Outcome::pass;
     decision.entry = nullptr;
@@ -181,7 +182,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
 // COA-5: what was waited for cannot be shared with this request.
 void Exchange::go_alone() {
   decision_.what = What::alone;
-  decision_.forward = ForwardAs::whole;
+  decision_.forward = ForwardAs::own;
   decision_.why = observe::FetchClass::pass;
   decision_.outcome = Outcome::pass;
   decision_.entry = nullptr;

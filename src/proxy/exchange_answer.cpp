@@ -98,7 +98,8 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
 asio::awaitable<After> Exchange::send_hit() {
   std::string out;
   auto const parts = compose_hit(out);
-  if (written_ > 0) out = begun_;
+  bool const begun = !begun_.empty();
+  if (begun) out = begun_;
   std::array<asio::const_buffer, 3> buffers{asio::buffer(parts.head), asio::buffer(out), asio::buffer(parts.body)};
   for (auto& buffer : buffers) {  // what act one got rid of already
     auto const done = std::min(written_, buffer.size());
@@ -106,7 +107,7 @@ asio::awaitable<After> Exchange::send_hit() {
     written_ -= done;
   }
   bool const keep = keep_alive();
-  count(decision_.outcome);
+  if (!begun) count(decision_.outcome);
   bool const sent = co_await client_->write(buffers, no_progress());
   co_await end_upload();
   co_return sent&& keep&& keep_alive() ? After::keep_alive : After::close;
@@ -188,7 +189,7 @@ Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, ca
   auto& status = decision_.cache_status;
   status.forwarded_status = head.status;
   status.stored = head.stored && leader;
-  if (head.shareable || head.stored) {
+  if (head.stored) {
     auto const age = cache::current_age(head.facts, base::Clock::now());
     status.ttl = head.facts.lifetime - age;
     if (!leader || age >= std::chrono::seconds(1)) tail.age = age;

@@ -7,6 +7,7 @@
 #include "weir/base/hash.hpp"
 #include "weir/cache/invalidation.hpp"
 #include "weir/cache/policy.hpp"
+#include "weir/http/cache_control.hpp"
 #include "weir/observe/log.hpp"
 
 namespace weir::proxy {
@@ -47,6 +48,13 @@ FetchResult result_of(int status) noexcept {
                          : FetchResult::ok;
 }
 
+// COA-5: an error is told to everyone, but what it says to one requester stays with that one.
+bool may_be_shown_to_all(http::Fields fields) {
+  if (fields.has(http::FieldId::set_cookie)) return false;
+  auto const control = http::parse_cache_control(fields);
+  return !control.private_ && !control.no_store && control.private_fields.empty();
+}
+
 }  // namespace
 
 Fetch::Fetch(Local& local, FetchOrder order)
@@ -78,7 +86,7 @@ Fetch::~Fetch() {
 // COA-2: a shared fetch goes on while its answer can still be stored, one that nobody may join ends with its requester, an
 // unsafe one is read to its end.
 void Fetch::on_abandoned() noexcept {
-  if (flight().interest() > 0) return;
+  if (order_.ticket.wanted()) return;
   abandoned_ = true;
   if (order_.unsafe) return;
   if (storing_ && order_.shared) {
@@ -158,7 +166,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   order_.ticket.started(started_);
   local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);
   at_origin_ = true;
-  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared))
+  if (abandoned_ && !order_.ticket.wanted() && !order_.unsafe && !(storing_ && order_.shared))
     co_return FailureKind::abandoned;
   co_return std::nullopt;
 }
@@ -186,7 +194,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
     if (!connected.connection) co_return connected.failure;
     connection_ = std::move(connected.connection);
   }
-  if (abandoned_ && flight().interest() == 0 && !order_.unsafe && !(storing_ && order_.shared))
+  if (abandoned_ && !order_.ticket.wanted() && !order_.unsafe && !(storing_ && order_.shared))
     co_return FailureKind::abandoned;
   inbox_->begin = inbox_->end = 0;
   auto& deadline = connection_->deadline;
@@ -216,6 +224,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
         scanned = 0;
         if (head.response.status == 101) co_return FailureKind::bad_response;  // nobody asked for another protocol
         if (head.response.status >= 200) {
+          if (order_.upload) order_.upload->answered();
           response_ = head.response;
           times_.response = base::read_clock();
           order_.origin->reached.store(true, std::memory_order_relaxed);
@@ -343,9 +352,9 @@ void Fetch::publish() {
       if (http::equal_ignoring_case(field.name, name))
         head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
   }
-  head->stored = head->shareable = order_.shared ? verdict_.share : false;
   head->stored = verdict_.store;
-  head->joinable = head->shareable && verdict_.fresh_on_arrival;
+  head->shareable = order_.shared && (verdict_.share || (error && may_be_shown_to_all(response_.fields)));
+  head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
   if (verdict_.store && !verdict_.vary.names.empty()) {
     cache::SelectorBytes own, spec;
@@ -397,7 +406,7 @@ void Fetch::settle(bool whole) {
   } else if (!whole && storing_) {
     local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
   }
-  bool const upload_over = !order_.upload || order_.upload->finished();
+  bool const upload_over = !order_.upload || order_.upload->sent_whole();
   bool const reusable = whole && response_.keep_alive && response_.framing.kind != http::BodyKind::until_close &&
                         inbox_->unread().empty() && upload_over;
   if (reusable)

@@ -102,8 +102,8 @@ bool passes(http::Field const& field, http::Request const& request, ForwardAs as
     if (tells_of_the_client(field.id) && !trusted) return false;
   }
   if (as == ForwardAs::whole) return field.id != FieldId::expect || request.has_body();
-  return !is_conditional_or_range(field.id) && field.id != FieldId::expect && field.id != FieldId::cookie &&
-         field.id != FieldId::accept_encoding;
+  if (field.id == FieldId::expect || field.id == FieldId::cookie || field.id == FieldId::accept_encoding) return false;
+  return as == ForwardAs::own || !is_conditional_or_range(field.id);
 }
 
 void add_forwarded(http::FieldArena& fields, http::Request const& request, Requester const& requester, bool set) {
@@ -203,10 +203,15 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   auto& fields = forward.fields;
   for (auto const& field : request.fields)
     if (passes(field, request, as, policy, requester.trusted)) fields.add(field.name, field.value);
-  if (as == ForwardAs::canonical) {
+  if (as != ForwardAs::whole) {
     if (auto const cookies = cache::forwarded_cookies(request.fields, policy.cookies, policy.key.cookies); !cookies.empty())
       fields.add(FieldId::cookie, cookies);
-    fields.add(FieldId::accept_encoding, http::choose_coding(request.fields, policy.key.accept_encoding).coding);
+    auto const choice = http::choose_coding(request.fields, policy.key.accept_encoding);
+    std::string as_it_came;
+    if (choice.identity_forbidden && request.fields.append_combined(FieldId::accept_encoding, as_it_came))
+      fields.add(FieldId::accept_encoding, as_it_came);  // not stored (KEY-5): the origin may have what we cannot key
+    else
+      fields.add(FieldId::accept_encoding, choice.coding);
   }
   add_forwarded(fields, request, requester, policy.forward.mode != config::ForwardMode::all || requester.trusted);
   add_identity(fields, request);

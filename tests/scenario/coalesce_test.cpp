@@ -304,6 +304,7 @@ TEST(Coalesce, ErrorGoesToEveryoneAtOnce) {
   gate.open();
   burst.collect();
   EXPECT_EQ(statuses(burst.responses()), (std::map<int, std::size_t>{{500, 200}}));
+  for (auto const& response : burst.responses()) EXPECT_EQ(response.body, "oops");
   EXPECT_EQ(origin.calls(), 1U);
   EXPECT_EQ(get(weir.port(), "/x").body, "fine");
 }
