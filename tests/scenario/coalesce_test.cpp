@@ -152,7 +152,7 @@ TEST(Coalesce, AllHangUpAndTheEntryIsThere) {
   EXPECT_EQ(origin.calls(), 1U);
 }
 
-// COA-9, COA-10
+// COA-7, COA-9, COA-10: nothing is ever stored here, and the flight works the same.
 TEST(Coalesce, BodyThatBreaksIsBrokenForAllAndNotStored) {
   ScriptedOrigin origin;
   Gate gate;
