@@ -28,6 +28,7 @@ void begin_waiting(SlotWaiter& waiter, FlightKey const& key) noexcept {
   waiter.slot = nullptr;
   waiter.hash = key.hash;
   waiter.leads = 0;
+  waiter.may_lead = key.may_lead;
 }
 
 // COA-3. A body that is complete keeps nobody waiting.
@@ -203,7 +204,7 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
     // No other may be started yet, and its head has been told: there is nothing to wait for but its bytes.
     result.joined = Joined::read_now;
     result.flight = Interest(offer.stalled);
-  } else if (!key.may_lead) {
+  } else if (!key.may_lead && !offer.head_awaited) {
     result.joined = Joined::may_not_lead;
   }
   return result;
@@ -215,7 +216,7 @@ std::optional<LeaderTicket> FlightTable::replace_overdue(SlotWaiter& waiter, std
   std::lock_guard const lock(shard.mutex);
   if (waiter.state.load(std::memory_order_relaxed) != WaiterState::linked) return std::nullopt;
   auto& slot = *static_cast<Slot*>(waiter.slot);
-  if (!slot.found) return std::nullopt;
+  if (!slot.found || !waiter.may_lead) return std::nullopt;
   auto const offer = look(slot, waiter.must_see, rules.leader_max_age, now);
   if (!offer.newest || offer.newest->flight->began() > waiter.came_after || !may_replace(slot, offer, rules, now))
     return std::nullopt;
@@ -245,14 +246,19 @@ LeaderTicket FlightTable::alone(FlightKey const& key, SlotWaiter& waiter, std::u
 }
 
 bool FlightTable::cancel(SlotWaiter& waiter) noexcept {
-  auto& shard = impl_->shard(waiter.hash);
-  std::lock_guard const lock(shard.mutex);
-  if (waiter.state.load(std::memory_order_relaxed) != WaiterState::linked) return false;
-  auto& slot = *static_cast<Slot*>(waiter.slot);
-  unlink_if_linked(slot.waiters, waiter);
-  --slot.waiting;
-  waiting_.fetch_sub(1, std::memory_order_relaxed);
-  shard.drop_if_empty(slot);
+  base::Ref<Flight> left;  // by its only requester (COA-2)
+  {
+    auto& shard = impl_->shard(waiter.hash);
+    std::lock_guard const lock(shard.mutex);
+    if (waiter.state.load(std::memory_order_relaxed) != WaiterState::linked) return false;
+    auto& slot = *static_cast<Slot*>(waiter.slot);
+    unlink_if_linked(slot.waiters, waiter);
+    --slot.waiting;
+    waiting_.fetch_sub(1, std::memory_order_relaxed);
+    if (!slot.found && !slot.places.empty()) left = base::Ref<Flight>(slot.places.front().flight);
+    shard.drop_if_empty(slot);
+  }
+  if (left) left->tell_abandoned();
   return true;
 }
 

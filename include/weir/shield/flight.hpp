@@ -175,12 +175,14 @@ class Flight : public base::Counted<Flight> {
   // afterwards. Who was given the head and has not begun to read by then is cut off when it does.
   std::size_t cut_off_stalled() noexcept;
   std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
-  // For storing a body of unknown length: copies all blocks. By the writer, when all bytes are there (before `finish` says so, COA-1) and it was never outgrown.
+  // For storing a body of unknown length: copies all blocks. By the writer, when all bytes are there (before `finish` says
+  // so, COA-1) and it was never outgrown.
   void copy_to(char* out) const noexcept;
   // Set by the fetch before it starts; called from any thread (also from inside `publish_head`), outside every mutex, when
-  // the last interest goes. It must be quick and not throw, and looks again on the fetch's own worker: newcomers may have
-  // joined a body that is to be stored, and it may be called more than once. `clear` waits for a call that is under way; the
-  // ticket's destructor clears too, so `context` outlives the ticket.
+  // the last interest goes, or the only one who waits for a head that nobody may join. It must be quick and not throw, and
+  // looks again on the fetch's own worker: newcomers may have joined a body that is to be stored, and it may be called more
+  // than once. `clear` waits for a call that is under way; the ticket's destructor clears too, so `context` outlives the
+  // ticket.
   void set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept;
   void clear_on_abandoned() noexcept;
 
@@ -202,6 +204,7 @@ class Flight : public base::Counted<Flight> {
   friend class Reader;
   friend class Interest;
   friend class LeaderTicket;
+  friend class FlightTable;
   using Time = std::atomic<base::SteadyTime::rep>;
   static constexpr auto no_time = std::numeric_limits<base::SteadyTime::rep>::min();
   static std::optional<base::SteadyTime> read_time(Time const& time) noexcept;

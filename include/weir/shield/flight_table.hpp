@@ -56,6 +56,7 @@ struct SlotWaiter : Waiter {
   std::uint64_t must_see = 0;    // a fetch that took a lower purge number began too early for it (COA-14)
   std::uint64_t came_after = 0;  // the newest fetch of the process that had begun when it came
   std::uint64_t leads = 0;       // Flight::began of the fetch it caused; 0: none
+  bool may_lead = true;          // as its key said
 };
 
 class FlightTable;
@@ -163,7 +164,7 @@ class FlightTable {
                   base::SteadyTime now);
 
   // COA-4: still waiting and its patience is over: starts a replacement if COA-3 allows, with the waiter staying linked.
-  // Nothing if another request did, or the waiter was chosen meanwhile. Throws std::bad_alloc.
+  // Nothing if another request did, if it may not lead, or if the waiter was chosen meanwhile. Throws std::bad_alloc.
   std::optional<LeaderTicket> replace_overdue(SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
                                               base::SteadyTime now);
 

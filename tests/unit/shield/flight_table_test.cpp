@@ -664,6 +664,30 @@ TEST(FlightTable, no_flight_left_for_a_replacement) {
   EXPECT_EQ(stage.join(after, 20), Joined::overflow);
 }
 
+// SRV-5: who may not lead joins what others caused, and neither starts nor replaces.
+TEST(FlightTable, one_that_may_not_lead) {
+  Stage stage;
+  stage.rules.max_waiters = 2;
+  auto key = Stage::key("/a");
+  key.may_lead = false;
+  Client follower, leader, crowd;
+  EXPECT_EQ(stage.join(follower, 0, key), Joined::may_not_lead);
+  EXPECT_EQ(follower.state(), WaiterState::free);
+  EXPECT_EQ(stage.table.flights(), 0U);
+  stage.join(leader, 0);
+  leader.ticket.started(at(0));
+  EXPECT_EQ(stage.join(follower, 50, key), Joined::waiting);  // though it is overdue
+  EXPECT_FALSE(stage.replace(follower, 100));
+  EXPECT_EQ(stage.join(crowd, 100, key), Joined::overflow);
+  stage.head(leader.ticket, cacheable, 100);
+  EXPECT_EQ(stage.join(crowd, 100, key), Joined::read_now);
+  leader.ticket.flight().finish(false);
+  EXPECT_EQ(stage.join(crowd, 100, key), Joined::may_not_lead);
+  // The same waiter, with another key.
+  stage.waker.deliver();
+  EXPECT_EQ(stage.join(follower, 100), Joined::leading);
+}
+
 // COA-17
 TEST(FlightTable, what_is_stale_on_arrival_is_for_those_who_came_before) {
   Stage stage;
@@ -770,6 +794,25 @@ TEST(FlightTable, alone) {
   EXPECT_EQ(own.waiter.told, Told::head);
   EXPECT_TRUE(other.waits());
   EXPECT_EQ(stage.table.flights(), 2U);
+}
+
+// COA-2: a fetch that is not shared ends with its requester; a shared one does not.
+TEST(FlightTable, alone_is_abandoned_when_its_requester_leaves_before_the_head) {
+  Stage stage;
+  Client own, leader;
+  int abandoned = 0;
+  auto const count = [](void* c) noexcept { ++*static_cast<int*>(c); };
+  own.ticket = stage.table.alone(Stage::key("/a"), own.waiter, 0);
+  own.ticket.flight().set_on_abandoned(count, &abandoned);
+  EXPECT_TRUE(own.ticket.wanted());
+  EXPECT_TRUE(stage.table.cancel(own.waiter));
+  EXPECT_EQ(abandoned, 1);
+  EXPECT_FALSE(own.ticket.wanted());
+
+  stage.join(leader);
+  leader.ticket.flight().set_on_abandoned(count, &abandoned);
+  EXPECT_TRUE(stage.table.cancel(leader.waiter));
+  EXPECT_EQ(abandoned, 1);
 }
 
 // OBS-3
