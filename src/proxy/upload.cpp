@@ -20,6 +20,12 @@ void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& dea
 
 void Upload::continued() noexcept { may_continue_.set(); }
 
+void Upload::answered() noexcept {
+  if (may_continue_.happened()) return;
+  refused_ = true;
+  may_continue_.set();
+}
+
 void Upload::origin_done() noexcept {
   origin_.reset();
   deadline_ = nullptr;
@@ -47,7 +53,9 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
   if (!origin_) co_return;
   if (expects_continue_) {
     co_await may_continue_.wait(base::Clock::now() + continue_patience);
-    if (!origin_ || !co_await client.write("HTTP/1.1 100 Continue\r\n\r\n", no_progress)) co_return;
+    if (!origin_ || refused_) co_return;
+    may_continue_.set();
+    if (!co_await client.write("HTTP/1.1 100 Continue\r\n\r\n", no_progress)) co_return;
   }
   bool sending = true;
   for (;;) {
@@ -67,6 +75,7 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
       auto const written = co_await origin->write(asio::const_buffer("0\r\n\r\n", 5));
       if (written.error) co_return;  // the fetch reads the same connection and says so
     }
+    sent_whole_ = sending && origin;
     co_return;
   }
 }

@@ -32,7 +32,7 @@ Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::stri
 Session::~Session() = default;
 
 void Session::end_when_idle() noexcept {
-  if (idle_) client_.stream().close();
+  if (idle_ && !client_.stream().has_bytes()) client_.stream().close();  // a request that came is owed its answer
 }
 
 asio::awaitable<void> Session::run() {
@@ -78,7 +78,7 @@ asio::awaitable<void> Session::run() {
 // Between requests: no buffer, no head begun.
 asio::awaitable<bool> Session::wait_idle() {
   auto& local = worker_.local();
-  if (local.shared.draining.load(std::memory_order_relaxed)) co_return false;
+  if (local.shared.draining.load(std::memory_order_relaxed)) co_return client_.stream().has_bytes();
   local.inboxes.give(std::move(client_.inbox));
   client_.rest();
   idle_ = true;

@@ -2,7 +2,10 @@
 
 #include <sys/socket.h>
 
+#include <openssl/err.h>
+
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
@@ -27,7 +30,9 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
 asio::awaitable<error_code> Stream::start_tls_client(asio::ssl::context& context, std::string const& server_name) {
   tls_ = std::make_unique<asio::ssl::stream<Socket&>>(socket_, context);
   if (!server_name.empty()) {
-    SSL_set_tlsext_host_name(tls_->native_handle(), server_name.c_str());
+    error_code not_an_address;
+    asio::ip::make_address(server_name, not_an_address);
+    if (not_an_address) SSL_set_tlsext_host_name(tls_->native_handle(), server_name.c_str());  // RFC 6066 3: names only
     tls_->set_verify_callback(asio::ssl::host_name_verification(server_name));
   }
   auto const [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, tuple);
@@ -79,8 +84,21 @@ asio::awaitable<error_code> Stream::wait_readable() {
   co_return error;
 }
 
+bool Stream::has_bytes() const noexcept {
+  error_code error;
+  return socket_.available(error) > 0 && !error;
+}
+
 bool Stream::is_stale() noexcept {
   char byte = 0;
+  if (tls_) {
+    // What came in the same record as the last message waits behind the socket, in the TLS layer. The queue of errors is the
+    // thread's: this look leaves nothing behind in it.
+    auto* const tls = tls_->native_handle();
+    bool const silent = SSL_peek(tls, &byte, 1) <= 0 && SSL_get_shutdown(tls) == 0;
+    ERR_clear_error();
+    if (!silent) return true;
+  }
   auto const got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }

@@ -22,6 +22,9 @@ class Upload : public base::Counted<Upload> {
   // The body may follow on `origin`; each piece that got through gives the answer `patience` more on `deadline`.
   void head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& deadline, base::Duration patience) noexcept;
   void continued() noexcept;  // the origin said 100
+  void answered() noexcept;   // and this is the final head: who still waits for a 100 gets none
+  // All of the body went to the origin; else its connection is owed bytes and nobody else's.
+  bool sent_whole() const noexcept { return sent_whole_; }
   // The exchange with the origin is over: what is still to come from the client has nowhere to go.
   void origin_done() noexcept;
 
@@ -43,6 +46,7 @@ class Upload : public base::Counted<Upload> {
   base::Duration patience_{};
   BodyRead fault_ = BodyRead::end;
   bool expects_continue_, chunked_;
+  bool refused_ = false, sent_whole_ = false;
 };
 
 }  // namespace weir::proxy

@@ -50,6 +50,8 @@ class Stream {
   Transferred try_write(std::span<asio::const_buffer const> buffers) noexcept;
   asio::awaitable<error_code> wait_readable();
 
+  // Whether bytes wait unread.
+  bool has_bytes() const noexcept;
   // Whether an idle connection has ended, failed, or holds bytes that nobody asked for.
   bool is_stale() noexcept;
   // Pending operations end with operation_aborted. Idempotent.
