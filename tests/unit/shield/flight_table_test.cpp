@@ -760,6 +760,16 @@ TEST(FlightTable, also_answers_does_nothing_where_another_flight_is_or_for_a_clo
   EXPECT_EQ(stage.join(next, 0, Stage::key("/b", "de")), Joined::leading);
 }
 
+// COA-14
+TEST(FlightTable, also_answers_after_an_invalidation_only_for_nobody) {
+  Stage stage;
+  Client leader, after;
+  stage.join(leader);
+  stage.invalidate();
+  leader.ticket.also_answers("de");
+  EXPECT_EQ(stage.join(after, 0, Stage::key("/a", "de")), Joined::leading);
+}
+
 // COA-1: with a head already published, newcomers by variant read at once.
 TEST(FlightTable, also_answers_after_the_head) {
   Stage stage;

@@ -108,6 +108,10 @@ TEST(Limiter, a_partition_alone_has_three_quarters) {
   EXPECT_EQ(bench.acquire_all(flood, 100, 1), 48U);
   PermitWaiter other;
   EXPECT_EQ(bench.acquire(other, 2), Acquire::granted);
+  other.permit.release();  // not for the flood, though it waits
+  EXPECT_EQ(holding(flood), 48U);
+  flood[0].permit.release();
+  EXPECT_EQ(holding(flood), 48U);
   bench.limiter.refuse_all();
 }
 
