@@ -86,7 +86,7 @@ asio::awaitable<Client::BodyPiece> Client::read_body(base::Duration no_progress)
     }
     auto const room = inbox->room();
     if (room.empty()) co_return BodyPiece{BodyRead::malformed, {}};
-    if (!read_deadline_) read_deadline_.emplace(stream_);
+    if (!read_deadline_) read_deadline_.emplace(stream_, wire::WhenLate::cancel);  // a 408 is to follow
     read_deadline_->expires_after(no_progress);
     auto const got = co_await stream_->read_some(room);
     bool const late = read_deadline_->expired();

@@ -5,7 +5,7 @@
 namespace weir::wire {
 
 struct Deadline::State : std::enable_shared_from_this<State> {
-  explicit State(std::shared_ptr<Stream> const& s) : stream(s), timer(s->executor()) {}
+  State(std::shared_ptr<Stream> const& s, WhenLate late) : stream(s), timer(s->executor()), when_late(late) {}
 
   void wait_until(base::SteadyTime when) {
     timer.expires_at(when);
@@ -22,16 +22,22 @@ struct Deadline::State : std::enable_shared_from_this<State> {
     if (base::Clock::now() < due) return wait_until(due);
     armed = false;
     expired = true;
-    if (auto const alive = stream.lock()) alive->close();
+    auto const alive = stream.lock();
+    if (!alive) return;
+    error_code ignored;  // a socket that cannot be cancelled is closed already
+    if (when_late == WhenLate::cancel) alive->socket().cancel(ignored);
+    else alive->close();
   }
 
   std::weak_ptr<Stream> stream;
   boost::asio::basic_waitable_timer<base::Clock> timer;
   base::SteadyTime due{};
+  WhenLate when_late;
   bool armed = false, waiting = false, expired = false;
 };
 
-Deadline::Deadline(std::shared_ptr<Stream> const& stream) : state_(std::make_shared<State>(stream)) {}
+Deadline::Deadline(std::shared_ptr<Stream> const& stream, WhenLate when_late)
+    : state_(std::make_shared<State>(stream, when_late)) {}
 
 Deadline::~Deadline() {
   state_->armed = false;

@@ -1,8 +1,9 @@
-// A time limit on a stream's pending operation: when it passes, the stream is closed and the operation ends with
-// operation_aborted; `expired` says why. Set before each step, cleared after it. Setting and clearing is cheap: one timer
+// A time limit on a stream's pending operation: when it passes, the stream is closed, or only what is pending on it is
+// cancelled, and the operation ends with operation_aborted; `expired` says why. Set before each step, cleared after it. Setting and clearing is cheap: one timer
 // wait stays pending and is moved only when the new limit is earlier. Threads: the stream's worker.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -12,9 +13,12 @@
 
 namespace weir::wire {
 
+// `cancel` leaves a plain stream good for an answer to the peer that was too slow (REQ-3).
+enum class WhenLate : std::uint8_t { close, cancel };
+
 class Deadline {
  public:
-  explicit Deadline(std::shared_ptr<Stream> const& stream);
+  explicit Deadline(std::shared_ptr<Stream> const& stream, WhenLate when_late = WhenLate::close);
   ~Deadline();
   Deadline(Deadline const&) = delete;
   Deadline& operator=(Deadline const&) = delete;
