@@ -43,6 +43,8 @@ void Exchange::begin(Client& client, http::Request const& request, base::Now now
   settings_ = local_.settings.get();
   written_ = 0;
   begun_.clear();
+  key_.clear();
+  hash_ = 0;
   close_ = false;
 }
 
@@ -283,6 +285,14 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.asker = asker_;
   if (order.shared) order.basis = decision_.entry;
   order.unsafe = !http::is_safe(request_.method_id);
+  if (order.unsafe) {  // SRV-6: what a GET of the same target is stored under
+    auto get = request_;
+    get.method = "GET";
+    get.method_id = Method::get;
+    cache::KeyBytes key;
+    cache::append_primary_key(get, target_, policy.key, nullptr, key);
+    order.key = cache::view(key);
+  }
   order.why = why;
   order.upload = upload_;
   return order;

@@ -105,10 +105,12 @@ asio::awaitable<void> Fetch::run() {
     if (auto const failure = co_await ask()) co_return fail(*failure);
     if (!order_.basis || response_.status != 304) break;
     if (freshen()) co_return;
+    if (!response_.keep_alive || !inbox_->unread().empty()) connection_.reset();
     order_.basis = nullptr;  // a 304 about another representation (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
   if (order_.unsafe) invalidate();
+  if (order_.request.method_id == http::Method::head && !order_.key.empty()) compare_with_stored();
   publish();
   bool const whole = co_await receive();
   settle(whole);
@@ -205,7 +207,9 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
   auto const head = order_.request.head(order_.basis.get());
   auto const sent = co_await connection_->stream->write(asio::buffer(head));
   if (sent.error) co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
-  if (order_.upload) order_.upload->head_sent(connection_->stream, deadline, order_.origin->settings.timeouts.origin);
+  if (order_.upload)
+    order_.upload->head_sent(connection_->stream, deadline,
+                             order_.origin->settings.timeouts.origin + order_.settings->limits.body_timeout);
   co_return co_await read_head();
 }
 
@@ -287,18 +291,36 @@ void Fetch::invalidate() {
   request.path = order_.request.path;
   request.query = order_.request.query;
   request.has_query = order_.request.has_query;
-  auto locations = cache::invalidated_locations(request, response_);
-  locations.push_back({order_.request.path, order_.request.query, order_.request.has_query});
   auto const number = shared_.purges.next();
-  for (auto const& at : locations) {
+  invalidate(order_.key, number);  // the target, under this request's own keyed fields
+  for (auto const& at : cache::invalidated_locations(request, response_)) {
     cache::KeyBytes key;
-    cache::append_url_key(order_.request.scheme, order_.request.authority, {at.path, at.query, at.has_query}, key);
-    auto const hash = base::hash_bytes(cache::view(key));
-    auto const under_way = shared_.flights.overrule(cache::view(key), hash, number);
-    auto const now = base::read_clock();
-    auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
-    shared_.store.invalidate(cache::view(key), hash, cache::Invalidation::invalid, number, record_until, now);
+    cache::append_url_key(request.scheme, request.authority, {at.path, at.query, at.has_query}, key);
+    invalidate(cache::view(key), number);
   }
+}
+
+void Fetch::invalidate(std::string_view key, std::uint64_t number) {
+  auto const hash = base::hash_bytes(key);
+  auto const under_way = shared_.flights.overrule(key, hash, number);
+  auto const now = base::read_clock();
+  auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
+  shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
+}
+
+// SRV-4, RFC 9111 4.3.5: a HEAD that tells of another representation than the stored one invalidates that.
+void Fetch::compare_with_stored() {
+  auto const now = times_.response;
+  auto const found = shared_.store.peek({order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key}, now);
+  if (!found.entry || found.entry->facts().status != response_.status) return;
+  auto const differs = [&](http::FieldId id, std::string_view stored) {
+    auto const told = response_.fields.only(id);
+    return told && !stored.empty() && *told != stored;
+  };
+  auto const length = std::to_string(found.entry->body().size());
+  if (differs(http::FieldId::etag, found.entry->etag()) ||
+      differs(http::FieldId::last_modified, found.entry->last_modified()) || differs(http::FieldId::content_length, length))
+    invalidate(order_.key, shared_.purges.next());
 }
 
 cache::Storability Fetch::judge() {
@@ -319,6 +341,9 @@ cache::Storability Fetch::judge() {
   if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max)
     refuse(cache::NotStored::memory);
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
+  if (verdict.store && cache::is_origin_error(response_.status) && order_.basis &&
+      cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response).stale_if_error)
+    refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
   if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
 }
@@ -419,6 +444,8 @@ void Fetch::settle(bool whole) {
 }
 
 void Fetch::fail(FailureKind kind) {
+  // A request that broke off is its client's doing (REQ-3), whatever the origin made of it.
+  if (order_.upload && order_.upload->client_fault() != BodyRead::end) kind = FailureKind::abandoned;
   permit_.permit.release();
   note(result_of(kind));
   if (kind == FailureKind::queue_full) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_full)].add();

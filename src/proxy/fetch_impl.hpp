@@ -26,6 +26,8 @@ class Fetch {
   asio::awaitable<MaybeFailure> read_head();
   bool freshen();
   void invalidate();
+  void invalidate(std::string_view key, std::uint64_t number);
+  void compare_with_stored();
   cache::Storability judge();
   void publish();
   asio::awaitable<bool> receive();

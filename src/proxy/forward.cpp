@@ -66,7 +66,10 @@ bool is_traceparent(std::string_view value) noexcept {
   auto const hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
   for (std::size_t i = 0; i < 55; ++i)
     if (i != 2 && i != 35 && i != 52 && !hex(value[i])) return false;
-  return value.substr(0, 2) != "ff" && (value.size() == 55 || value[55] == '-');
+  auto const zero = [&](std::size_t from, std::size_t size) {
+    return value.substr(from, size).find_first_not_of('0') == std::string_view::npos;
+  };
+  return value.substr(0, 2) != "ff" && !zero(3, 32) && !zero(36, 16) && (value.size() == 55 || value[55] == '-');
 }
 
 std::string new_request_id() {
@@ -96,7 +99,13 @@ bool tells_of_the_client(FieldId id) noexcept {
 
 bool passes(http::Field const& field, http::Request const& request, ForwardAs as, config::Policy const& policy,
             bool trusted) {
-  if (is_replaced(field.id) || is_hop_by_hop(field, request.fields)) return false;
+  if (is_replaced(field.id)) return false;
+  // What is keyed is what is forwarded: `Connection` cannot take it away.
+  auto const& keyed = policy.key.headers;
+  bool const is_keyed = std::any_of(keyed.begin(), keyed.end(),
+                                    [&](std::string const& name) { return http::equal_ignoring_case(field.name, name); });
+  if (is_keyed && as != ForwardAs::whole) return true;
+  if (is_hop_by_hop(field, request.fields)) return false;
   if (policy.forward.mode != config::ForwardMode::all) {
     if (is_poisonous(field.name)) return false;
     if (tells_of_the_client(field.id) && !trusted) return false;

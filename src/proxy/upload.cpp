@@ -15,6 +15,7 @@ void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& dea
   origin_ = std::move(origin);
   deadline_ = &deadline;
   patience_ = patience;
+  deadline.expires_after(patience);
   may_start_.set();
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/post.hpp>
 
@@ -36,6 +38,7 @@ config::Settings settings_for(std::string const& origin_url, std::string const& 
 
 Weir::Weir(std::string const& origin_url, std::string const& yaml, std::string const& listen)
     : daemon_(std::make_unique<daemon::Daemon>(settings_for(origin_url, yaml, listen))) {
+  std::signal(SIGPIPE, SIG_IGN);  // as main does
   auto const& address = daemon_->addresses().front();
   if (!address.starts_with("unix:")) port_ = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }

@@ -34,7 +34,8 @@ void append_normalized_host(std::string_view authority, std::string_view scheme,
   std::size_t const colon = authority.rfind(':');
   bool const has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
   std::string_view name = has_port ? authority.substr(0, colon) : authority;
-  std::string_view const port = has_port ? authority.substr(colon + 1) : std::string_view();
+  std::string_view port = has_port ? authority.substr(colon + 1) : std::string_view();
+  while (port.size() > 1 && port.front() == '0') port.remove_prefix(1);
   if (!name.empty() && name.back() == '.') name.remove_suffix(1);
   for (char const c : name) out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
   std::string_view const default_port = scheme == "https" ? "443" : "80";
