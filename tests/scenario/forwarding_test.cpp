@@ -257,7 +257,7 @@ TEST(Forwarding, TraceFieldsPassIfWellFormed) {
   EXPECT_EQ(origin.last_request().value("tracestate"), "a=1, b=2");
   EXPECT_EQ(origin.last_request().value("X-Request-Id"), "abc-1");
   std::set<std::string> made;
-  for (std::string const bad :
+  for (auto const& bad :
        {"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"s, parent + "x", "ff" + parent.substr(2), "00"s,
         parent + ", " + parent, "00-00000000000000000000000000000000-b7ad6b7169203331-01"s,
         "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"s}) {
