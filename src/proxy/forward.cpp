@@ -104,10 +104,9 @@ bool passes(http::Field const& field, http::Request const& request, ForwardAs as
   auto const& keyed = policy.key.headers;
   bool const is_keyed = std::any_of(keyed.begin(), keyed.end(),
                                     [&](std::string const& name) { return http::equal_ignoring_case(field.name, name); });
-  if (is_keyed && as != ForwardAs::whole) return true;
-  if (is_hop_by_hop(field, request.fields)) return false;
+  if (is_hop_by_hop(field, request.fields) && !is_keyed) return false;
   if (policy.forward.mode != config::ForwardMode::all) {
-    if (is_poisonous(field.name)) return false;
+    if (is_poisonous(field.name) && !is_keyed) return false;
     if (tells_of_the_client(field.id) && !trusted) return false;
   }
   if (as == ForwardAs::whole) return field.id != FieldId::expect || request.has_body();

@@ -182,13 +182,24 @@ TEST(Forwarding, TrustedProxiesAreBelieved) {
 // KEY-4, FWD-1: `Connection` cannot take a keyed field away between the key and the origin.
 TEST(Forwarding, KeyedFieldsCannotBeMadeHopByHop) {
   ScriptedOrigin origin;
-  origin.answer("/x", [](Request const& request) {
-    return respond(200, {{"Cache-Control", "max-age=60"}}, request.value("X-Tenant"));
+  std::atomic<bool> shared{true};
+  origin.answer_rest([&](Request const& request) {
+    return respond(200, {{"Cache-Control", shared ? "max-age=60" : "private"}},
+                   request.value("X-Tenant") + request.value("X-Host"));
   });
-  Weir weir(origin, "key: {headers: [x-tenant]}\n");
+  Weir weir(origin, "key: {headers: [x-tenant, x-host, x-forwarded-for]}\n");
   Client client(weir.port());
-  client.get("/x", {{"Connection", "X-Tenant"}, {"X-Tenant", "a"}});
-  EXPECT_EQ(client.get("/x", {{"X-Tenant", "a"}}).body, "a");
+  Fields const plain{{"X-Tenant", "a"}, {"X-Host", "h"}};
+  Fields const hidden{{"Connection", "X-Tenant, X-Host"}, {"X-Tenant", "a"}, {"X-Host", "h"}};
+  client.get("/x", hidden);
+  EXPECT_EQ(client.get("/x", plain).body, "ah");
+  shared = false;
+  client.get("/marked", plain);
+  shared = true;
+  client.get("/marked", hidden);  // on a marker, whose end a storable answer is
+  EXPECT_EQ(client.get("/marked", plain).body, "ah");
+  client.get("/x", {{"X-Forwarded-For", "10.1.1.1"}});  // keyed or not, who is not trusted is not believed
+  EXPECT_EQ(origin.last_request().value("X-Forwarded-For"), "127.0.0.1");
 }
 
 // KEY-6, FWD-1: nor one that selects.
@@ -257,10 +268,9 @@ TEST(Forwarding, TraceFieldsPassIfWellFormed) {
   EXPECT_EQ(origin.last_request().value("tracestate"), "a=1, b=2");
   EXPECT_EQ(origin.last_request().value("X-Request-Id"), "abc-1");
   std::set<std::string> made;
-  for (auto const& bad :
-       {"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"s, parent + "x", "ff" + parent.substr(2), "00"s,
-        parent + ", " + parent, "00-00000000000000000000000000000000-b7ad6b7169203331-01"s,
-        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"s}) {
+  for (auto const& bad : {"00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"s, parent + "x", "ff" + parent.substr(2),
+                          "00"s, parent + ", " + parent, "00-00000000000000000000000000000000-b7ad6b7169203331-01"s,
+                          "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01"s}) {
     client.get("/x", {{"traceparent", bad}, {"tracestate", "a=1"}, {"X-Request-Id", "a b"}});
     auto const seen = origin.last_request();
     EXPECT_FALSE(seen.has("traceparent") || seen.has("tracestate")) << bad;
