@@ -113,6 +113,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
   bool const readable = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() &&
                         request_.path != "*";
   if (readable && routed_.policy->cache) return decide_cacheable(now);
+  if (readable && cache::asker_of(request_, false, routed_.policy->client).only_if_cached) return refuse(504);  // SRV-5
   Decision decision;
   decision.what = What::alone;
   decision.cache_status.forwarded = readable ? Forwarded::bypass : Forwarded::method;

@@ -110,7 +110,6 @@ asio::awaitable<void> Fetch::run() {
     order_.why = observe::FetchClass::mismatch;
   }
   if (order_.unsafe) invalidate();
-  if (order_.request.method_id == http::Method::head && !order_.key.empty()) compare_with_stored();
   publish();
   bool const whole = co_await receive();
   settle(whole);
@@ -306,21 +305,6 @@ void Fetch::invalidate(std::string_view key, std::uint64_t number) {
   auto const now = base::read_clock();
   auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
   shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
-}
-
-// SRV-4, RFC 9111 4.3.5: a HEAD that tells of another representation than the stored one invalidates that.
-void Fetch::compare_with_stored() {
-  auto const now = times_.response;
-  auto const found = shared_.store.peek({order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key}, now);
-  if (!found.entry || found.entry->facts().status != response_.status) return;
-  auto const differs = [&](http::FieldId id, std::string_view stored) {
-    auto const told = response_.fields.only(id);
-    return told && !stored.empty() && *told != stored;
-  };
-  auto const length = std::to_string(found.entry->body().size());
-  if (differs(http::FieldId::etag, found.entry->etag()) ||
-      differs(http::FieldId::last_modified, found.entry->last_modified()) || differs(http::FieldId::content_length, length))
-    invalidate(order_.key, shared_.purges.next());
 }
 
 cache::Storability Fetch::judge() {

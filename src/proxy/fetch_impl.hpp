@@ -27,7 +27,6 @@ class Fetch {
   bool freshen();
   void invalidate();
   void invalidate(std::string_view key, std::uint64_t number);
-  void compare_with_stored();
   cache::Storability judge();
   void publish();
   asio::awaitable<bool> receive();

@@ -119,7 +119,7 @@ TEST(Requests, LargeUploadsArriveWhole) {
   });
   Weir weir(origin);
   std::string body;
-  for (int i = 0; body.size() < 3'000'000; ++i) body += std::to_string(i * 7919);
+  for (int i = 0; body.size() < 3'000'000; ++i) body += std::to_string(i * 7919LL);
   Client client(weir.port());
   EXPECT_EQ(client.request("POST", "/up", {}, body).body, std::to_string(std::hash<std::string>()(body)));
   std::string chunks;
