@@ -251,7 +251,7 @@ TEST(Reuse, WritesInvalidateTheirTarget) {
                                                                      {"HEAD", 200, false}}) {
     SCOPED_TRACE(method + std::to_string(status));
     ScriptedOrigin origin;
-    origin.answer_rest([&](Request const& request) {
+    origin.answer_rest([status = status](Request const& request) {
       if (request.method == "GET") return respond(200, {max_age(600), {"ETag", "\"e\""}}, "x");
       return respond(status);
     });
