@@ -77,7 +77,8 @@ void append_fields(http::Fields fields, int from_version, HeadOptions const& opt
     if (!is_kept(field, fields, options)) continue;
     auto const slice = append_line(field.name, field.value, out);
     if (facts == nullptr) continue;
-    if (field.id == FieldId::etag && facts->etag.size == 0) facts->etag = slice;
+    // The first line counts, empty or not; nothing stands at offset 0 but the status line.
+    if (field.id == FieldId::etag && facts->etag.offset == 0) facts->etag = slice;
     if (field.id == FieldId::last_modified && last_modified_of(fields, received)) facts->last_modified = slice;
   }
   append_line("Via", from_version == 10 ? "1.0 weir" : "1.1 weir", out);
