@@ -2,6 +2,7 @@
 # make demo     1,000 clients at once on one cold key, and what the origin saw of them
 # make build    build/release/weir
 # make test     everything that proves it; missing Debian packages are installed, no service is started
+# make conformance  the public test suite for HTTP caches alone; part of `make test`
 # make fuzz     each fuzz target for FUZZ_SECONDS (60)
 # make format   clang-format over the tree
 # make clean    removes build/
@@ -9,7 +10,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: build run demo test fuzz format clean packages-build packages-test packages-tools
+.PHONY: build run demo test conformance fuzz format clean packages-build packages-test packages-tools
 
 build: packages-build
 	cmake --preset release -DWEIR_TESTS=OFF --log-level=WARNING
@@ -25,6 +26,9 @@ test: packages-build packages-test
 	cmake --preset release -DWEIR_TESTS=ON --log-level=WARNING
 	cmake --build build/release -j $(JOBS)
 	ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-tests=error
+
+conformance: build packages-test
+	tests/conformance/run build/release/weir build/release/conformance
 
 fuzz: packages-build packages-test
 	.ci/fuzz $(FUZZ_SECONDS)
