@@ -307,7 +307,7 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
   bool const shared = decision_.what == What::join;
   auto const end = shared ? from + origin_time : base::SteadyTime::max();
   auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
-  if (!upload_) client_->watch(parking);
+  client_->watch(parking);
   for (;;) {
     auto const woken = co_await parking.until(due);
     if (woken == Woken::resumed) break;

@@ -1,6 +1,7 @@
 // How an exchange writes its answers: out of the store, out of a flight, or its own.
 #include <algorithm>
 
+#include "cut_off.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/storability.hpp"
 #include "weir/observe/log.hpp"
@@ -152,12 +153,14 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   std::string out;
   auto const outcome = compose_flight(head, waiter.leader, selection, framing, out);
   count(outcome);
+  CutOff cut_off(*client_, reader, local_.io.get_executor(), local_.worker);
   bool whole = co_await client_->write(out, no_progress());
   if (whole && !head_only && !cut_to_nothing && !never_has_body(head.status)) {
     bool const partial = selection.cut == cache::Cut::partial;
     whole = co_await send_body(reader, framing, partial ? selection.range.first : 0,
                                partial ? selection.range.last : std::numeric_limits<std::uint64_t>::max() - 1);
   }
+  co_await cut_off.end();
   if (!whole) {
     close_ = true;
     if (framing == BodyFraming::until_close) client_->stream().reset();  // a clean end would look whole
@@ -210,7 +213,7 @@ asio::awaitable<shield::Reader::Chunk> Exchange::next_chunk(shield::Reader& read
     shield::Waiter waiter;
     parking.attach(waiter);
     if (!reader.wait(waiter)) continue;
-    if (!upload_) client_->watch(parking);
+    client_->watch(parking);
     auto const woken = co_await parking.until(base::SteadyTime::max());
     client_->end_watch();
     if (woken == Woken::resumed) continue;
@@ -245,7 +248,7 @@ asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming fr
       }
       if (!co_await client_->write(buffers, no_progress())) co_return false;
     }
-    reader.advance(skip + size);
+    reader.advance(skip + size, base::Clock::now());
   }
   if (framing == BodyFraming::chunked) co_return co_await client_->write("0\r\n\r\n", no_progress());
   co_return true;
@@ -306,6 +309,7 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
 // The requester is gone: nothing is owed any more.
 asio::awaitable<After> Exchange::leave() {
   close_ = true;
+  if (upload_) upload_->cut();
   count(Outcome::error);
   co_await end_upload();
   co_return After::close;

@@ -88,9 +88,8 @@ Fetch::~Fetch() {
 void Fetch::on_abandoned() noexcept {
   if (order_.ticket.wanted()) return;
   abandoned_ = true;
-  if (order_.unsafe) return;
-  if (storing_ && order_.shared) {
-    if (connection_) connection_->deadline.expires_at(give_up_at());
+  if (goes_on_alone()) {
+    if (connection_ && !order_.unsafe) connection_->deadline.expires_at(give_up_at());
     return;
   }
   if (connection_) connection_->stream->close();
@@ -167,8 +166,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   order_.ticket.started(started_);
   local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);
   at_origin_ = true;
-  if (abandoned_ && !order_.ticket.wanted() && !order_.unsafe && !(storing_ && order_.shared))
-    co_return FailureKind::abandoned;
+  if (abandoned_ && !order_.ticket.wanted() && !goes_on_alone()) co_return FailureKind::abandoned;
   co_return std::nullopt;
 }
 
@@ -195,8 +193,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
     if (!connected.connection) co_return connected.failure;
     connection_ = std::move(connected.connection);
   }
-  if (abandoned_ && !order_.ticket.wanted() && !order_.unsafe && !(storing_ && order_.shared))
-    co_return FailureKind::abandoned;
+  if (abandoned_ && !order_.ticket.wanted() && !goes_on_alone()) co_return FailureKind::abandoned;
   inbox_->begin = inbox_->end = 0;
   auto& deadline = connection_->deadline;
   deadline.expires_at(due);

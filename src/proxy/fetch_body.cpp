@@ -17,20 +17,16 @@ asio::awaitable<wire::Transferred> Fetch::read(std::span<char> into) {
 asio::awaitable<std::span<char>> Fetch::room() {
   bool const outgrown =
       verdict_.store;  // a full window of an answer that was to be stored; any other waits for its one reader
-  auto stall_left = order_.policy->coalesce.window_stall;
+  auto const allowance = order_.policy->coalesce.window_stall;
   for (;;) {
     if (auto const span = flight().room(); !span.empty()) co_return span;
     shield::Waiter waiter;
     parking_.attach(waiter);
-    if (!flight().wait_for_room(waiter)) continue;
-    auto const from = base::Clock::now();
-    auto const woken = co_await parking_.until(outgrown ? from + stall_left : base::SteadyTime::max());
+    if (!flight().wait_for_room(waiter, base::Clock::now())) continue;
+    auto const woken = co_await parking_.until(outgrown ? flight().next_cut_off(allowance) : base::SteadyTime::max());
     if (woken != Woken::resumed && !flight().cancel_wait_for_room(waiter)) co_await parking_.until_resumed();
     if (woken == Woken::interrupted && !order_.unsafe && !storing_ && flight().interest() == 0) co_return std::span<char>();
-    if (outgrown) {
-      stall_left -= std::min(stall_left, base::Clock::now() - from);
-      if (stall_left == base::Duration::zero()) flight().cut_off_stalled();
-    }
+    if (outgrown) flight().cut_off_stalled(allowance, base::Clock::now());
   }
 }
 

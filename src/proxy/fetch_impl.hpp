@@ -41,7 +41,11 @@ class Fetch {
   void fail(shield::FailureKind kind);
   void note(observe::FetchResult result);
 
-  bool can_still_be_stored() const noexcept { return storing_; }
+  // COA-2: it goes on without a requester: an unsafe one whose request is whole, and a shared one that may be stored.
+  bool goes_on_alone() const noexcept {
+    bool const cut = order_.upload && order_.upload->client_fault() != BodyRead::end;
+    return (order_.unsafe && !cut) || (storing_ && order_.shared);
+  }
   void on_abandoned() noexcept;
   shield::Flight& flight() const noexcept { return *flight_; }
   base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }

@@ -16,6 +16,7 @@ void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& dea
   deadline_ = &deadline;
   patience_ = patience;
   deadline.expires_after(patience);
+  if (fault_ != BodyRead::end) origin_->close();  // cut meanwhile
   may_start_.set();
 }
 
@@ -32,6 +33,13 @@ void Upload::origin_done() noexcept {
   deadline_ = nullptr;
   may_start_.set();
   may_continue_.set();
+}
+
+void Upload::cut() noexcept {
+  if (finished()) return;
+  if (fault_ == BodyRead::end) fault_ = BodyRead::gone;
+  if (origin_) origin_->close();
+  origin_done();
 }
 
 asio::awaitable<bool> Upload::send(std::string_view piece) {
@@ -56,7 +64,11 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
     co_await may_continue_.wait(base::Clock::now() + continue_patience);
     if (!origin_ || refused_) co_return;
     may_continue_.set();
-    if (!co_await client.write("HTTP/1.1 100 Continue\r\n\r\n", no_progress)) co_return;
+    if (!co_await client.write("HTTP/1.1 100 Continue\r\n\r\n", no_progress)) {
+      fault_ = BodyRead::gone;
+      if (origin_) origin_->close();
+      co_return;
+    }
   }
   bool sending = true;
   for (;;) {

@@ -78,9 +78,10 @@ void Flight::commit(std::size_t bytes, base::SteadyTime now) noexcept {
   if (!chosen.empty()) waker_.wake(chosen);
 }
 
-bool Flight::wait_for_room(Waiter& waiter) noexcept {
+bool Flight::wait_for_room(Waiter& waiter, base::SteadyTime now) noexcept {
   std::lock_guard const lock(mutex_);
   if (!full()) return false;
+  if (!stalled_since_) stalled_since_ = now;
   link(room_waiter_, waiter, &unlink_room_waiter, this);
   return true;
 }
@@ -112,23 +113,38 @@ void Flight::outgrow() noexcept {
   release_passed_blocks(true);
 }
 
-std::size_t Flight::cut_off_stalled() noexcept {
+std::size_t Flight::cut_off_stalled(base::Duration allowance, base::SteadyTime now) noexcept {
   std::size_t cut = 0;
   WaiterList chosen;
   {
     std::lock_guard const lock(mutex_);
     if (!full()) return 0;
+    auto const stalled = stalled_for(now);
     for (auto& reader : readers_) {
-      if (reader.cut_off_ || block_of(reader.cursor_) != 0) continue;
+      if (reader.cut_off_ || block_of(reader.cursor_) != 0 || reader.delay_ + stalled < allowance) continue;
       --readers_at(reader.cursor_);
       reader.cut_off_ = true;
+      if (!reader.cut_off_waiter_.empty()) choose(reader.cut_off_waiter_, reader.cut_off_waiter_.front(), chosen);
       ++cut;
     }
-    release_passed_blocks(false);
+    release_passed_blocks(stalled < allowance);
     choose_room_waiter(chosen);
   }
   if (!chosen.empty()) waker_.wake(chosen);
   return cut;
+}
+
+base::SteadyTime Flight::next_cut_off(base::Duration allowance) const noexcept {
+  std::lock_guard const lock(mutex_);
+  if (!stalled_since_) return base::SteadyTime::max();  // room came meanwhile
+  auto left = allowance;                                // of those who have not begun to read
+  for (auto const& reader : readers_)
+    if (!reader.cut_off_ && block_of(reader.cursor_) == 0) left = std::min(left, allowance - reader.delay_);
+  return *stalled_since_ + left;
+}
+
+base::Duration Flight::stalled_for(base::SteadyTime now) const noexcept {
+  return stalled_since_ ? std::max(now - *stalled_since_, base::Duration::zero()) : base::Duration::zero();
 }
 
 void Flight::copy_to(char* out) const noexcept {
@@ -210,7 +226,9 @@ void Flight::choose_byte_waiters(WaiterList& chosen) noexcept {
 }
 
 void Flight::choose_room_waiter(WaiterList& chosen) noexcept {
-  if (!room_waiter_.empty() && !full()) choose(room_waiter_, room_waiter_.front(), chosen);
+  if (full()) return;
+  stalled_since_.reset();
+  if (!room_waiter_.empty()) choose(room_waiter_, room_waiter_.front(), chosen);
 }
 
 }  // namespace weir::shield

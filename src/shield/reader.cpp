@@ -37,6 +37,7 @@ Reader::~Reader() {
   {
     std::lock_guard const lock(flight.mutex_);
     if (waiting_) unlink_if_linked(flight.byte_waiters_, *waiting_);
+    while (!cut_off_waiter_.empty()) unlink_if_linked(cut_off_waiter_, cut_off_waiter_.front());
     if (!cut_off_) --flight.readers_at(cursor_);
     --flight.registered_;
     flight.readers_.erase(flight.readers_.iterator_to(*this));
@@ -65,7 +66,7 @@ Reader::Chunk Reader::peek(std::size_t limit) noexcept {
   return chunk;
 }
 
-void Reader::advance(std::size_t bytes) noexcept {
+void Reader::advance(std::size_t bytes, base::SteadyTime now) noexcept {
   WaiterList chosen;
   auto& flight = *flight_;
   {
@@ -73,9 +74,11 @@ void Reader::advance(std::size_t bytes) noexcept {
     pinned_.reset();
     if (cut_off_) return;
     WEIR_ASSERT(bytes <= flight.size() - cursor_);
+    bool const was_first = flight.block_of(cursor_) == 0;
     --flight.readers_at(cursor_);
     cursor_ += bytes;
     ++flight.readers_at(cursor_);
+    if (was_first && flight.block_of(cursor_) != 0) delay_ += flight.stalled_for(now);
     flight.release_passed_blocks(true);
     flight.choose_room_waiter(chosen);
   }
@@ -98,6 +101,21 @@ bool Reader::cancel_wait(Waiter& waiter) noexcept {
   if (!unlink_if_linked(flight_->byte_waiters_, waiter)) return false;
   waiting_ = nullptr;
   return true;
+}
+
+bool Reader::wait_for_cut_off(Waiter& waiter) noexcept {
+  std::lock_guard const lock(flight_->mutex_);
+  if (cut_off_) return false;
+  WEIR_ASSERT(cut_off_waiter_.empty());
+  link(
+      cut_off_waiter_, waiter, [](Waiter& w) noexcept { return static_cast<Reader*>(w.where)->cancel_wait_for_cut_off(w); },
+      this);
+  return true;
+}
+
+bool Reader::cancel_wait_for_cut_off(Waiter& waiter) noexcept {
+  std::lock_guard const lock(flight_->mutex_);
+  return unlink_if_linked(cut_off_waiter_, waiter);
 }
 
 }  // namespace weir::shield

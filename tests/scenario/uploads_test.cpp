@@ -196,6 +196,49 @@ TEST(Uploads, ConnectionOwedABodyIsNotUsedAgain) {
   EXPECT_EQ(rest, "");
 }
 
+// COA-2: a client that resets its connection after its body is noticed at once: an unsafe request is seen through to its
+// end, any other ends with it.
+TEST(Uploads, ResetAfterTheBodyIsNoticed) {
+  for (auto const* const method : {"POST", "QUERY"}) {
+    for (bool const begun : {false, true}) {
+      ScriptedOrigin origin;
+      Gate gate, rest;
+      origin.answer("/x", Script().wait(gate).head(200, {length(10)}).body("hello").wait(rest).body("world"));
+      Weir weir(origin);
+      Client client(weir.port());
+      client.send_request(method, "/x", {}, "body");
+      ASSERT_TRUE(origin.waits_for_calls(1));
+      if (begun) {
+        gate.open();
+        EXPECT_EQ(client.read_at_least(5).body, "hello");
+      }
+      client.reset();
+      ASSERT_TRUE(eventually([&] { return weir.daemon().sessions() == 0; }));
+      bool const unsafe = method == std::string_view("POST");
+      if (!unsafe) EXPECT_TRUE(eventually([&] { return origin.departures() == 1; }));
+      gate.open();
+      rest.open();
+      ASSERT_TRUE(weir.waits_until_no_flights());
+      EXPECT_EQ(origin.departures(), unsafe ? 0U : 1U) << method << begun;
+    }
+  }
+}
+
+// REQ-2: a client that leaves before its body was wanted: nobody waits for that body any more.
+TEST(Uploads, ResetBeforeTheBodyEndsTheRequest) {
+  RawOrigin origin;
+  Weir weir(origin.url());
+  Client client(weir.port());
+  client.send_request("POST", "/x", {length(5), expects});
+  auto connection = origin.accept();
+  read_until(connection, "\r\n\r\n");
+  client.reset();
+  ASSERT_TRUE(weir.waits_until_no_flights());
+  EXPECT_EQ(weir.daemon().sessions(), 0U);
+  std::string rest;
+  EXPECT_NE(connection.receive(rest, 100), Socket::Got::bytes) << rest;
+}
+
 // REQ-3: a body over the limit.
 TEST(Uploads, BodyOverItsLimitIsRefused) {
   RawOrigin origin;

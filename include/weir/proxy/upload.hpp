@@ -34,6 +34,8 @@ class Upload : public base::Counted<Upload> {
   bool finished() const noexcept { return finished_.happened(); }
   asio::awaitable<bool> wait_finished(base::SteadyTime due = base::SteadyTime::max()) { return finished_.wait(due); }
   void set_finished() noexcept { finished_.set(); }
+  // The client has gone: a body that is not whole yet never will be, and must not look so to the origin.
+  void cut() noexcept;
   // What went wrong on the client's side; `end` if nothing did.
   BodyRead client_fault() const noexcept { return fault_; }
 

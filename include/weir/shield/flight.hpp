@@ -124,13 +124,17 @@ class Reader {
   // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end. `broken` comes at
   // once, with what is there: whoever has sent nothing yet need not begin. `cut_off` comes without bytes.
   Chunk peek(std::size_t limit = 256 * 1024) noexcept;
-  // Moves the cursor over bytes that were written to the client; may free blocks and wake the writer.
-  void advance(std::size_t bytes) noexcept;
+  // Moves the cursor over bytes that were written to the client; may free blocks and wake the writer. `now`: what this
+  // reader has delayed the writer by (COA-9) is counted up to it.
+  void advance(std::size_t bytes, base::SteadyTime now) noexcept;
   std::uint64_t cursor() const noexcept { return cursor_; }
   // Links `waiter` if there is nothing new at the cursor and the body still grows; false: call `peek` again.
   bool wait(Waiter& waiter) noexcept;
   // For a waiter whose timer came first: true if it was still linked (and now is free).
   bool cancel_wait(Waiter& waiter) noexcept;
+  // Links `waiter` until this reader is cut off, whatever its owner does meanwhile; false: it is cut off already. One.
+  bool wait_for_cut_off(Waiter& waiter) noexcept;
+  bool cancel_wait_for_cut_off(Waiter& waiter) noexcept;  // true: it was still linked (and now is free)
 
  private:
   friend class Flight;
@@ -139,6 +143,8 @@ class Reader {
   base::Ref<Block> pinned_;
   std::uint64_t cursor_ = 0;   // changed under the flight's mutex, by its owner only
   Waiter* waiting_ = nullptr;  // linked; under the flight's mutex
+  WaiterList cut_off_waiter_;  // under the flight's mutex
+  base::Duration delay_{};     // of the writer by this reader, in all; under the flight's mutex
   bool cut_off_ = false;       // under the flight's mutex
 };
 
@@ -164,16 +170,18 @@ class Flight : public base::Counted<Flight> {
   std::span<char> room();
   // They are there: wakes those who wait for bytes. `now` is COA-3's "last body byte".
   void commit(std::size_t bytes, base::SteadyTime now) noexcept;
-  bool wait_for_room(Waiter& waiter) noexcept;  // false: there is room
+  bool wait_for_room(Waiter& waiter, base::SteadyTime now) noexcept;  // false: there is room
   bool cancel_wait_for_room(Waiter& waiter) noexcept;
   void finish(bool whole) noexcept;  // once; complete or broken
   // COA-9: it outgrew max_object and is not stored. First `LeaderTicket::close_to_newcomers`, then this; then look at
   // `interest`, as the last may have gone while it was still to be stored. Blocks before the slowest reader are freed, and
   // `room` may be refused.
   void outgrow() noexcept;
-  // Readers a whole window behind are cut off; returns how many. Called after the stall allowance is used up; there is room
-  // afterwards. Who was given the head and has not begun to read by then is cut off when it does.
-  std::size_t cut_off_stalled() noexcept;
+  // Each reader a whole window behind may delay the writer by `allowance` in all: those who did are cut off; returns how
+  // many. Who was given the head and does not begin to read for so long is cut off when it does. While the writer waits for
+  // room `next_cut_off` is when this may change next.
+  std::size_t cut_off_stalled(base::Duration allowance, base::SteadyTime now) noexcept;
+  base::SteadyTime next_cut_off(base::Duration allowance) const noexcept;
   std::uint64_t size() const noexcept { return size_.load(std::memory_order_acquire); }
   // For storing a body of unknown length: copies all blocks. By the writer, when all bytes are there (before `finish` says
   // so, COA-1) and it was never outgrown.
@@ -219,6 +227,7 @@ class Flight : public base::Counted<Flight> {
   void release_passed_blocks(bool wait_for_late) noexcept;
   void choose_byte_waiters(WaiterList& chosen) noexcept;
   void choose_room_waiter(WaiterList& chosen) noexcept;
+  base::Duration stalled_for(base::SteadyTime now) const noexcept;
 
   Waker& waker_;
   cache::MemoryAccount& account_;
@@ -246,6 +255,7 @@ class Flight : public base::Counted<Flight> {
   base::List<Reader, &Reader::hook_> readers_;
   WaiterList byte_waiters_;
   WaiterList room_waiter_;
+  std::optional<base::SteadyTime> stalled_since_;  // the writer waits for those in the first block
   void (*on_abandoned_)(void*) noexcept = nullptr;
   void* abandoned_context_ = nullptr;
 };

@@ -79,7 +79,7 @@ TEST(Allocations, followers_join_wait_read_and_leave_without_any) {
               Reader second(std::move(reader.flight));
               for (auto* each : {&first, &second}) {
                 there += each->peek().bytes.size();
-                each->advance(5);
+                each->advance(5, {});
                 Waiter waiter;
                 each->wait(waiter);
                 each->cancel_wait(waiter);

@@ -68,11 +68,11 @@ TEST(FlightBody, in_its_final_place) {
   EXPECT_EQ(body.flight->room().data(), place->body_area() + 60'000);
   EXPECT_EQ(reader.peek(1'000'000).bytes.size(), 60'000U);
   EXPECT_EQ(reader.peek(1'000'000).bytes.data(), place->body_area());
-  reader.advance(59'999);
+  reader.advance(59'999, at(0));
   EXPECT_EQ(reader.peek(1'000'000).bytes.size(), 1U);
-  reader.advance(1);
+  reader.advance(1, at(0));
   Waiter room;
-  EXPECT_FALSE(body.flight->wait_for_room(room));
+  EXPECT_FALSE(body.flight->wait_for_room(room, at(0)));
   grow(*body.flight, whole.substr(60'000));
   body.flight->outgrow();  // not stored after all: what is there stays
   EXPECT_EQ(read(reader), whole.substr(60'000));
@@ -159,22 +159,22 @@ TEST(FlightBody, a_window_for_what_is_not_stored) {
   EXPECT_EQ(body.flight->size(), 3 * block_size);  // the window and one block
   EXPECT_TRUE(body.flight->room().empty());
   Waiter room;
-  EXPECT_TRUE(body.flight->wait_for_room(room));
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
   EXPECT_EQ(read(*fast), whole.substr(0, 3 * block_size));
   EXPECT_EQ(room.state.load(), WaiterState::linked);
   EXPECT_EQ(body.blocks(), 3U);
-  slow->advance(block_size - 1);
+  slow->advance(block_size - 1, at(0));
   EXPECT_EQ(room.state.load(), WaiterState::linked);
-  slow->advance(1);
+  slow->advance(1, at(0));
   EXPECT_EQ(room.state.load(), WaiterState::chosen);
   EXPECT_EQ(body.waker.deliver(), 1U);
   EXPECT_EQ(body.blocks(), 2U);
-  EXPECT_FALSE(body.flight->wait_for_room(room));
+  EXPECT_FALSE(body.flight->wait_for_room(room, at(0)));
   grow(*body.flight, whole.substr(3 * block_size));
   EXPECT_EQ(body.flight->size(), 4 * block_size);
-  EXPECT_TRUE(body.flight->wait_for_room(room));
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
   EXPECT_TRUE(body.flight->cancel_wait_for_room(room));
-  EXPECT_TRUE(body.flight->wait_for_room(room));
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
   EXPECT_EQ(read(*fast), whole.substr(3 * block_size, block_size));
   slow.reset();
   EXPECT_EQ(room.state.load(), WaiterState::chosen);
@@ -196,7 +196,7 @@ TEST(FlightBody, outgrown) {
   Reader fast(body.flight), slow(body.flight);
   grow(*body.flight, whole.substr(0, 5 * block_size));
   EXPECT_EQ(read(fast), whole.substr(0, 5 * block_size));
-  slow.advance(2 * block_size);
+  slow.advance(2 * block_size, at(0));
   EXPECT_EQ(body.blocks(), 5U);  // it is to be stored
   body.flight->outgrow();
   EXPECT_EQ(body.blocks(), 3U);
@@ -219,28 +219,63 @@ TEST(FlightBody, readers_a_whole_window_behind_are_cut_off) {
   body.head(not_stored, 2 * block_size);
   auto const whole = pattern(6 * block_size);
   Reader fast(body.flight), slow(body.flight), slower(body.flight);
-  EXPECT_EQ(body.flight->cut_off_stalled(), 0U);
+  EXPECT_EQ(body.flight->cut_off_stalled({}, at(0)), 0U);
   grow(*body.flight, whole);
   read(fast);
-  slow.advance(block_size);
-  slower.advance(block_size - 1);
+  slow.advance(block_size, at(0));
+  slower.advance(block_size - 1, at(0));
   auto const in_hand = slower.peek().bytes;  // it is being written to a client
   Waiter room;
-  EXPECT_TRUE(body.flight->wait_for_room(room));
-  EXPECT_EQ(body.flight->cut_off_stalled(), 1U);
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
+  EXPECT_EQ(body.flight->cut_off_stalled({}, at(0)), 1U);
   EXPECT_EQ(body.waker.deliver(), 1U);
   EXPECT_EQ(body.blocks(), 3U);  // the one in hand is still there
   EXPECT_EQ(in_hand[0], whole[block_size - 1]);
-  slower.advance(1);
+  slower.advance(1, at(0));
   EXPECT_EQ(slower.peek().state, BodyState::cut_off);
   EXPECT_TRUE(slower.peek().bytes.empty());
   Waiter waiter;
   EXPECT_FALSE(slower.wait(waiter));
   EXPECT_EQ(body.blocks(), 2U);
   grow(*body.flight, whole.substr(3 * block_size));
-  EXPECT_EQ(body.flight->cut_off_stalled(), 1U);
+  EXPECT_EQ(body.flight->cut_off_stalled({}, at(0)), 1U);
   EXPECT_EQ(slow.peek().state, BodyState::cut_off);
   EXPECT_EQ(read(fast), whole.substr(3 * block_size, block_size));
+}
+
+// COA-9: a delay is charged to whoever causes it, over all its delays, and ends with the block that was waited for.
+TEST(FlightBody, each_reader_may_delay_the_writer_for_so_long_in_all) {
+  Body body;
+  body.head(not_stored, 2 * block_size);
+  auto const whole = pattern(6 * block_size);
+  auto const allowance = at(10) - at(0);
+  Reader fast(body.flight), slow(body.flight), slower(body.flight);
+  Waiter room, told, other;
+  EXPECT_TRUE(slower.wait_for_cut_off(told));
+  EXPECT_TRUE(slow.wait_for_cut_off(other));
+  grow(*body.flight, whole);
+  read(fast);
+  EXPECT_EQ(body.flight->next_cut_off(allowance), base::SteadyTime::max());  // nobody waits yet
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(100)));
+  slow.advance(block_size, at(104));
+  EXPECT_EQ(body.flight->next_cut_off(allowance), at(110));
+  EXPECT_EQ(body.flight->cut_off_stalled(allowance, at(109)), 0U);
+  slower.advance(block_size, at(109));
+  EXPECT_EQ(body.waker.deliver(), 1U);  // the writer
+  grow(*body.flight, whole.substr(3 * block_size));
+  read(fast);
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(200)));
+  EXPECT_EQ(body.flight->next_cut_off(allowance), at(201));  // what is left to the slower one
+  EXPECT_EQ(body.flight->cut_off_stalled(allowance, at(201)), 1U);
+  EXPECT_EQ(told.state.load(), WaiterState::chosen);
+  EXPECT_EQ(body.flight->next_cut_off(allowance), at(206));
+  EXPECT_EQ(body.flight->cut_off_stalled(allowance, at(205)), 0U);
+  EXPECT_EQ(other.state.load(), WaiterState::linked);
+  EXPECT_EQ(body.waker.deliver(), 1U);
+  EXPECT_FALSE(slower.wait_for_cut_off(told));
+  slow.advance(block_size, at(205));
+  EXPECT_EQ(body.waker.deliver(), 1U);
+  EXPECT_TRUE(slow.cancel_wait_for_cut_off(other));
 }
 
 // COA-9: who was given the head and has not begun to read finds the first byte, up to the stall allowance.
@@ -257,10 +292,10 @@ TEST(FlightBody, a_late_reader_finds_the_first_byte) {
   EXPECT_EQ(read(late), whole.substr(0, 3 * block_size));
   EXPECT_EQ(body.blocks(), 3U);
   Waiter room;
-  EXPECT_TRUE(body.flight->wait_for_room(room));
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
   given_up.reset();
   EXPECT_EQ(room.state.load(), WaiterState::linked);  // one more
-  EXPECT_EQ(body.flight->cut_off_stalled(), 0U);
+  EXPECT_EQ(body.flight->cut_off_stalled({}, at(0)), 0U);
   EXPECT_EQ(room.state.load(), WaiterState::chosen);
   body.waker.deliver();
   Reader reader(std::move(too_late));
@@ -270,7 +305,7 @@ TEST(FlightBody, a_late_reader_finds_the_first_byte) {
   other.head(not_stored, block_size);
   Interest only(other.flight);
   grow(*other.flight, whole.substr(0, 2 * block_size));
-  EXPECT_TRUE(other.flight->wait_for_room(room));
+  EXPECT_TRUE(other.flight->wait_for_room(room, at(0)));
   only.reset();  // goes without reading: nothing is held any more
   EXPECT_EQ(other.waker.deliver(), 1U);
   EXPECT_EQ(other.blocks(), 0U);
@@ -321,7 +356,7 @@ TEST(FlightBody, waiters_and_readers_that_are_destroyed_while_waiting) {
     Waiter room;
     Reader const reader(body.flight);
     grow(*body.flight, pattern(3 * block_size));
-    EXPECT_TRUE(body.flight->wait_for_room(room));
+    EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
   }
   // A flight that dies before the waiter for its room.
   Waiter room;
@@ -329,8 +364,8 @@ TEST(FlightBody, waiters_and_readers_that_are_destroyed_while_waiting) {
   body.head(not_stored, 0);
   Interest held(body.flight);
   grow(*body.flight, pattern(3 * block_size));
-  EXPECT_TRUE(body.flight->wait_for_room(room));
-  body.flight->cut_off_stalled();
+  EXPECT_TRUE(body.flight->wait_for_room(room, at(0)));
+  body.flight->cut_off_stalled({}, at(0));
   EXPECT_EQ(room.state.load(), WaiterState::chosen);
   body.waker.deliver();
   grow(*body.flight, pattern(block_size * 2));

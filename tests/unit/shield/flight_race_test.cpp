@@ -151,7 +151,7 @@ class Chaos {
       if (chunk.state != BodyState::growing) return;
       for (auto const c : chunk.bytes)
         if (c != 'x') wrong_.fetch_add(1);
-      reader.advance(chunk.bytes.size());
+      reader.advance(chunk.bytes.size(), at(0));
       if (!reader.wait(waiter)) continue;
       if (chance(random, 50) && reader.cancel_wait(waiter)) return;
       workers_.wait(worker, waiter, [&] { fetch_all(random); });
@@ -203,7 +203,7 @@ class Chaos {
     for (auto times = random() % 4; times > 0; --times) {
       if (dies()) return;
       grow(flight, bytes);
-      flight.cut_off_stalled();
+      flight.cut_off_stalled({}, at(0));
       if (chance(random, 10)) {
         ticket.close_to_newcomers();
         flight.outgrow();

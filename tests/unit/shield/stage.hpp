@@ -143,7 +143,7 @@ inline std::string read(Reader& reader, std::size_t limit = 256 * 1024) {
   std::string bytes;
   for (auto chunk = reader.peek(limit); !chunk.bytes.empty(); chunk = reader.peek(limit)) {
     bytes.append(chunk.bytes.data(), chunk.bytes.size());
-    reader.advance(chunk.bytes.size());
+    reader.advance(chunk.bytes.size(), at(0));
   }
   return bytes;
 }
