@@ -141,10 +141,14 @@ Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, ba
   return reuse;
 }
 
+bool nears_expiry(Facts const& facts, base::SteadyTime now) noexcept {
+  return current_age(facts, now) >= facts.lifetime / 4 * 3;
+}
+
 bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random) noexcept {
   auto const age = current_age(facts, now);
   auto const left = facts.lifetime - age;
-  if (left <= Duration::zero() || age < facts.lifetime / 4 * 3) return false;
+  if (left <= Duration::zero() || !nears_expiry(facts, now)) return false;
   auto const fetch_time = static_cast<double>(std::max(facts.fetch_time, least_fetch_time).count());
   return fetch_time * -std::log(random) >= static_cast<double>(left.count());
 }

@@ -74,4 +74,22 @@ void StoredResponse::destroy(StoredResponse const* response) noexcept {
   account.subtract(bytes);
 }
 
+namespace {
+
+std::uint32_t in_seconds(base::SteadyTime time) noexcept {
+  return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
+}
+
+}  // namespace
+
+bool StoredResponse::claim_refresh(base::SteadyTime now, base::Duration patience) const noexcept {
+  auto from = hook.refresh_from.load(std::memory_order_relaxed);
+  if (in_seconds(now) < from) return false;
+  return hook.refresh_from.compare_exchange_strong(from, in_seconds(now + patience), std::memory_order_relaxed);
+}
+
+void StoredResponse::release_refresh(base::SteadyTime now, base::Duration patience) const noexcept {
+  hook.refresh_from.store(in_seconds(now + patience), std::memory_order_relaxed);
+}
+
 }  // namespace weir::cache

@@ -122,6 +122,16 @@ void Daemon::start_admin() {
     for (auto const& [name, origin] : origins_) queued += origin->limiter.stats().queued;
     return queued;
   };
+  gauges.breaker_state = [this] {
+    int worst = 0;
+    for (auto const& [name, origin] : origins_) worst = std::max(worst, static_cast<int>(origin->breaker.state()));
+    return worst;
+  };
+  gauges.breaker_transitions = [this](shield::BreakerState to) {
+    std::uint64_t all = 0;
+    for (auto const& [name, origin] : origins_) all += origin->breaker.transitions(to);
+    return all;
+  };
   gauges.log_dropped = [] { return observe::log_dropped(); };
   metrics_.set_gauges(std::move(gauges));
 
@@ -166,6 +176,7 @@ admin::Stats Daemon::stats() const {
     admin::OriginLine line;
     line.name = name;
     line.reached = origin->reached.load(std::memory_order_relaxed);
+    line.breaker = shield::label(origin->breaker.state());
     line.limiter = origin->limiter.stats();
     stats.origins.push_back(std::move(line));
   }

@@ -25,8 +25,6 @@ using Workers = std::vector<std::unique_ptr<WorkerMetrics>>;
 constexpr std::array<std::string_view, 5> lease_results{"acquired", "refused", "announced", "hedged", "failed"};
 constexpr std::array<std::string_view, 6> store_operations{"get", "put", "vary", "lease", "purge", "subscribe"};
 
-constexpr std::array<std::string_view, 3> breaker_states{"closed", "half-open", "open"};
-
 // The rooms below name their reasons in their own spelling; on the page all words are joined by '-'.
 std::string label_value(std::string_view word) {
   std::string out(word);
@@ -177,8 +175,9 @@ void add_protection(Page& page, Gauges const& gauges) {
   page.gauge("weir_breaker_state", "The worst breaker over all origins: 0 closed, 1 half open, 2 open.")
       .value(gauges.breaker_state ? static_cast<double>(gauges.breaker_state()) : 0.0);
   auto transitions = page.counter("weir_breaker_transitions_total", "Changes of a breaker's state, by the new state.");
-  for (auto const to : breaker_states) {
-    transitions.value(gauges.breaker_transitions ? gauges.breaker_transitions(to) : 0, {{"to", std::string(to)}});
+  for (auto const to : {shield::BreakerState::closed, shield::BreakerState::half_open, shield::BreakerState::open}) {
+    transitions.value(gauges.breaker_transitions ? gauges.breaker_transitions(to) : 0,
+                      {{"to", std::string(shield::label(to))}});
   }
 }
 

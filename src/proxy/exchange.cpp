@@ -60,9 +60,11 @@ bool Exchange::answer_at_once() {
   if (!client_->write_now(buffers, written_)) {
     close_ = true;
   } else if (written_ != asio::buffer_size(buffers)) {
+    if (decision_.refresh) refresh_in_background();
     begun_ = local_.scratch;  // the rest must be of the same answer
     return false;
   }
+  if (decision_.refresh) refresh_in_background();
   decision_.entry.reset();  // a spare exchange pins nothing
   return true;
 }
@@ -83,6 +85,7 @@ asio::awaitable<After> Exchange::answer() {
     if (news.what == News::answered) co_return news.after;
     if (news.what == News::adopted) continue;
     decision_ = decide(base::read_clock());
+    if (decision_.refresh) refresh_in_background();
     if (decision_.what == What::join &&
         (turned_away_ > 1 || ++rounds_ >= max_rounds || (turned_away_ == 1 && selector() == joined_selector_)))
       go_alone();
@@ -141,11 +144,19 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   }
   bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable;
 
-  if (usable && (decision.reuse.verdict == Verdict::fresh || decision.reuse.verdict == Verdict::stale_allowed)) {
+  if (usable && decision.reuse.verdict != Verdict::must_validate) {
+    bool const while_revalidate = decision.reuse.verdict == Verdict::stale_while_revalidate;
+    bool const fresh = decision.reuse.verdict == Verdict::fresh;
     decision.what = What::hit;
-    decision.outcome = decision.reuse.verdict == Verdict::fresh ? Outcome::hit : Outcome::stale;
+    decision.outcome = fresh ? Outcome::hit : Outcome::stale;
     decision.cache_status.hit = true;
     decision.cache_status.ttl = decision.reuse.ttl;
+    if (while_revalidate) {
+      decision.cache_status.detail = observe::detail::stale_while_revalidate;
+      local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
+    }
+    decision.refresh = while_revalidate || (fresh && cache::nears_expiry(found.entry->facts(), now.steady) &&
+                                            cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
     return decision;
   }
   if (asker_.only_if_cached) return refuse(504);
@@ -261,11 +272,44 @@ void Exchange::start_upload() {
   });
 }
 
+// STL-1, FRS-3, FWD-7: one a key, for nobody. The permit comes first, and the flight table only with it.
+void Exchange::refresh_in_background() {
+  if (is_credentialed()) return;
+  auto const now = base::Clock::now();
+  auto const& entry = *decision_.entry;
+  if (!entry.claim_refresh(now, origin_->settings.timeouts.origin)) return;
+  shield::PermitWaiter permit;
+  permit.permit_class = shield::PermitClass::background;
+  permit.partition = partition();
+  if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
+    return entry.release_refresh(now, refresh_pause);
+  joined_selector_ = selector();
+  auto ticket = local_.shared.flights.lead_for_nobody({cache::view(key_), hash_, joined_selector_}, local_.worker,
+                                                      routed_.policy->coalesce.table, now);
+  if (!ticket) return;  // somebody's fetch is under way
+  decision_.what = What::join;
+  decision_.forward = ForwardAs::background;
+  auto order = make_order(std::move(*ticket), observe::FetchClass::background);
+  decision_.what = What::hit;
+  order.permit = std::move(permit.permit);
+  order.refreshes = decision_.entry;
+  start_fetch(local_, std::move(order));
+}
+
+// LIM-2: the unit of fairness.
+std::uint64_t Exchange::partition() const {
+  if (origin_->settings.partition == config::Partition::client) return base::hash_bytes(client_->address);
+  std::string place(request_.scheme);
+  place.append(" ").append(request_.authority).append(target_.path);
+  return base::hash_bytes(place);
+}
+
 FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass why) const {
   auto const& policy = *routed_.policy;
   FetchOrder order;
   order.ticket = std::move(ticket);
-  order.settings = settings_hold_;
+  order.settings = settings_hold_ ? settings_hold_ : local_.settings;
+  order.partition = partition();
   order.policy = &policy;
   order.origin = origin_;
   order.pool = local_.pools.at(routed_.site->origin).get();
@@ -351,7 +395,7 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
     case Told::reenter:
       break;
     case Told::failed:
-      if (adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error)) co_return News{News::adopted};
+      if (adopt_stale_for(waiter.failure.kind)) co_return News{News::adopted};
       co_return News{News::answered, co_await send_failure(waiter.failure.kind)};
     case Told::nothing:
       if (client_->departed()) co_return News{News::answered, co_await leave()};
@@ -385,6 +429,19 @@ bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   }
   status.ttl = reuse.ttl;
   return true;
+}
+
+// Why the fetch failed decides what is told of the stale answer.
+bool Exchange::adopt_stale_for(FailureKind failure) {
+  switch (failure) {
+    case FailureKind::breaker_open:
+      return adopt_stale(observe::StaleReason::breaker_open, observe::detail::circuit_open);
+    case FailureKind::queue_full:
+    case FailureKind::queue_timeout:
+      return adopt_stale(observe::StaleReason::shed, observe::detail::shed);
+    default:
+      return adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error);
+  }
 }
 
 // STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.

@@ -64,28 +64,31 @@ Fetch::Fetch(Local& local, FetchOrder order)
       flight_(order_.ticket.flight_ref()),
       parking_(local.io.get_executor(), local.worker),
       signal_(local.signals.take(shared_.mailboxes, local.worker, this,
-                                 [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_abandoned(); })) {
+                                 [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_interest(); })) {
   storing_ = order_.may_store;
   started_ = base::Clock::now();
   shared_.fetches_under_way.fetch_add(1, std::memory_order_relaxed);
-  flight().set_on_abandoned(&AbandonSignal::raise, &signal_);
+  flight().set_on_interest(&AbandonSignal::raise, &signal_);
 }
 
 Fetch::~Fetch() {
-  flight().clear_on_abandoned();
+  flight().clear_on_interest();
   local_.signals.give(signal_);
   if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
   shared_.flight_bytes.fetch_sub(held_, std::memory_order_relaxed);
   shared_.fetches_under_way.fetch_sub(1, std::memory_order_relaxed);
   if (order_.upload) order_.upload->origin_done();
+  if (order_.refreshes)
+    order_.refreshes->release_refresh(base::Clock::now(), refresh_pause);  // matters if nothing replaced it
   if (inbox_) local_.inboxes.give(std::move(inbox_));
   // A permit waiter that is still linked (the frame is destroyed at shutdown) leaves the queue.
   if (permit_.state.load(std::memory_order_acquire) == shield::WaiterState::linked) order_.origin->limiter.cancel(permit_);
 }
 
 // COA-2: a shared fetch goes on while its answer can still be stored, one that nobody may join ends with its requester, an
-// unsafe one is read to its end.
-void Fetch::on_abandoned() noexcept {
+// unsafe one is read to its end. FWD-7: what was begun for nobody is somebody's once it was joined.
+void Fetch::on_interest() noexcept {
+  if (!flight().in_background()) permit_.permit.to_foreground();
   if (order_.ticket.wanted()) return;
   abandoned_ = true;
   if (goes_on_alone()) {
@@ -99,7 +102,7 @@ void Fetch::on_abandoned() noexcept {
 // The whole fetch, in the order in which things happen.
 asio::awaitable<void> Fetch::run() {
   if (order_.shared && co_await answered_by_store()) co_return;
-  if (auto const failure = co_await take_permit()) co_return fail(*failure);
+  if (auto const failure = co_await be_admitted()) co_return fail(*failure);
   for (;;) {
     if (auto const failure = co_await ask()) co_return fail(*failure);
     if (!order_.basis || response_.status != 304) break;
@@ -122,7 +125,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   bool again = found.hit_for_miss || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
     auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
-    if (reuse.verdict == cache::Verdict::fresh) {
+    if (reuse.verdict == cache::Verdict::fresh && found.entry.get() != order_.refreshes.get()) {
       order_.ticket.publish_entry(found.entry, false);
       order_.ticket.leave();
       co_return true;
@@ -135,39 +138,8 @@ asio::awaitable<bool> Fetch::answered_by_store() {
     order_.ticket.leave();
     co_return true;
   }
-  if (order_.basis) order_.why = observe::FetchClass::revalidate;
+  if (order_.basis && order_.why == observe::FetchClass::miss) order_.why = observe::FetchClass::revalidate;
   co_return false;
-}
-
-// LIM-1.
-asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
-  auto& limiter = order_.origin->limiter;
-  permit_.permit_class = order_.upload ? shield::PermitClass::upload : shield::PermitClass::fetch;
-  permit_.partition = base::hash_bytes(order_.request.scheme + ' ' + order_.request.authority + order_.request.path);
-  parking_.attach(permit_);
-  auto const asked = base::Clock::now();
-  switch (limiter.acquire(permit_)) {
-    case shield::Acquire::granted:
-      break;
-    case shield::Acquire::queue_full:
-    case shield::Acquire::not_now:
-      co_return FailureKind::queue_full;
-    case shield::Acquire::queued: {
-      auto const woken = co_await parking_.until(asked + order_.origin->settings.max_queue_wait);
-      if (woken != Woken::resumed) {
-        if (limiter.cancel(permit_)) co_return woken == Woken::late ? FailureKind::queue_timeout : FailureKind::abandoned;
-        co_await parking_.until_resumed();
-      }
-      if (permit_.refused) co_return FailureKind::breaker_open;
-    }
-  }
-  started_ = base::Clock::now();
-  local_.metrics.limiter_wait.observe(started_ - asked);
-  order_.ticket.started(started_);
-  local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);
-  at_origin_ = true;
-  if (abandoned_ && !order_.ticket.wanted() && !goes_on_alone()) co_return FailureKind::abandoned;
-  co_return std::nullopt;
 }
 
 // REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer.
@@ -193,7 +165,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
     if (!connected.connection) co_return connected.failure;
     connection_ = std::move(connected.connection);
   }
-  if (abandoned_ && !order_.ticket.wanted() && !goes_on_alone()) co_return FailureKind::abandoned;
+  if (nobody_wants_it()) co_return FailureKind::abandoned;
   inbox_->begin = inbox_->end = 0;
   auto& deadline = connection_->deadline;
   deadline.expires_at(due);
@@ -238,7 +210,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
     if (into.empty()) co_return FailureKind::response_too_large;
     auto const got = co_await connection_->stream->read_some(into);
     if (got.error) {
-      if (connection_->deadline.expired()) co_return abandoned_ ? FailureKind::abandoned : FailureKind::read_timeout;
+      if (connection_->deadline.expired()) co_return FailureKind::read_timeout;
       co_return abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken;
     }
     any_byte_ = true;
@@ -270,6 +242,7 @@ bool Fetch::freshen() {
     shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
   }
   note(FetchResult::not_modified);
+  tell_breaker(true);
   permit_.permit.release();
   if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
   local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
@@ -332,6 +305,7 @@ cache::Storability Fetch::judge() {
 void Fetch::publish() {
   verdict_ = judge();
   storing_ = verdict_.store;
+  tell_breaker_of_head();
   auto& store = shared_.store;
   auto const now = times_.response;
   bool const error = order_.shared && cache::is_origin_error(response_.status);
@@ -382,7 +356,7 @@ void Fetch::publish() {
                     base::Clock::now());
   if (order_.shared) local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
   order_.ticket.publish_head();
-  if (abandoned_ || flight().interest() == 0) on_abandoned();
+  if (abandoned_ || flight().interest() == 0) on_interest();
 }
 
 // The entry is visible to look-ups before the flight says that it is whole, and before it leaves the table.
@@ -400,6 +374,7 @@ void Fetch::store_it() {
 }
 
 void Fetch::settle(bool whole) {
+  tell_breaker_of_body(whole);
   permit_.permit.release();
   if (whole && storing_ && !flight().overruled()) {
     if (!place_) {
@@ -427,11 +402,13 @@ void Fetch::settle(bool whole) {
 void Fetch::fail(FailureKind kind) {
   // A request that broke off is its client's doing (REQ-3), whatever the origin made of it.
   if (order_.upload && order_.upload->client_fault() != BodyRead::end) kind = FailureKind::abandoned;
+  tell_breaker_of_failure(kind);
   permit_.permit.release();
   note(result_of(kind));
-  if (kind == FailureKind::queue_full) local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_full)].add();
-  if (kind == FailureKind::queue_timeout)
-    local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::queue_timeout)].add();
+  auto const shed = [this](observe::ShedReason reason) { local_.metrics.shed[static_cast<std::size_t>(reason)].add(); };
+  if (kind == FailureKind::queue_full) shed(observe::ShedReason::queue_full);
+  if (kind == FailureKind::queue_timeout) shed(observe::ShedReason::queue_timeout);
+  if (kind == FailureKind::breaker_open) shed(observe::ShedReason::breaker_open);
   if (connection_) connection_->stream->close();
   order_.ticket.publish_failure(shield::Failure{kind});
   order_.ticket.leave();

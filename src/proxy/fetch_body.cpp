@@ -44,7 +44,7 @@ void Fetch::took(std::size_t bytes) {
   order_.ticket.close_to_newcomers();
   flight().outgrow();
   permit_.permit.move_to_stream();
-  if (flight().interest() == 0) on_abandoned();
+  if (flight().interest() == 0) on_interest();
 }
 
 asio::awaitable<bool> Fetch::receive() {

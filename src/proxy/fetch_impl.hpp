@@ -1,4 +1,5 @@
-// One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_body.cpp receives the body.
+// One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_admission.cpp has the limiter and
+// the breaker, fetch_body.cpp receives the body.
 // Threads: its one worker.
 #pragma once
 
@@ -20,7 +21,12 @@ class Fetch {
   using MaybeFailure = std::optional<shield::FailureKind>;
 
   asio::awaitable<bool> answered_by_store();
+  asio::awaitable<MaybeFailure> be_admitted();
   asio::awaitable<MaybeFailure> take_permit();
+  void tell_breaker(bool healthy) noexcept;
+  void tell_breaker_of_head() noexcept;
+  void tell_breaker_of_body(bool whole) noexcept;
+  void tell_breaker_of_failure(shield::FailureKind kind) noexcept;
   asio::awaitable<MaybeFailure> ask();
   asio::awaitable<MaybeFailure> attempt(origin::Want want);
   asio::awaitable<MaybeFailure> read_head();
@@ -46,7 +52,8 @@ class Fetch {
     bool const cut = order_.upload && order_.upload->client_fault() != BodyRead::end;
     return (order_.unsafe && !cut) || (storing_ && order_.shared);
   }
-  void on_abandoned() noexcept;
+  bool nobody_wants_it() const noexcept { return abandoned_ && !order_.ticket.wanted() && !goes_on_alone(); }
+  void on_interest() noexcept;
   shield::Flight& flight() const noexcept { return *flight_; }
   base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }
 
@@ -57,6 +64,8 @@ class Fetch {
   Parking parking_;
   AbandonSignal& signal_;
   shield::PermitWaiter permit_;
+  shield::Probe probe_;
+  std::optional<bool> told_healthy_;  // what the breaker was told when the head came
   std::unique_ptr<origin::Connection> connection_;
   std::unique_ptr<Inbox> inbox_;
   http::Response response_;

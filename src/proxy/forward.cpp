@@ -97,6 +97,16 @@ bool tells_of_the_client(FieldId id) noexcept {
          id == FieldId::x_forwarded_host;
 }
 
+// FWD-7: credentials, and fields that name the client's address.
+bool is_somebodys(http::Field const& field) noexcept {
+  static constexpr std::array<std::string_view, 6> addresses{"x-real-ip",        "x-client-ip",      "true-client-ip",
+                                                             "cf-connecting-ip", "fastly-client-ip", "x-cluster-client-ip"};
+  if (field.id == FieldId::authorization || tells_of_the_client(field.id)) return true;
+  return field.id == FieldId::other && std::any_of(addresses.begin(), addresses.end(), [&](std::string_view name) {
+           return http::equal_ignoring_case(field.name, name);
+         });
+}
+
 bool passes(http::Field const& field, http::Request const& request, ForwardAs as, config::Policy const& policy,
             bool trusted) {
   if (is_replaced(field.id)) return false;
@@ -109,6 +119,7 @@ bool passes(http::Field const& field, http::Request const& request, ForwardAs as
     if (is_poisonous(field.name) && !is_keyed) return false;
     if (tells_of_the_client(field.id) && !trusted) return false;
   }
+  if (as == ForwardAs::background && !is_keyed && is_somebodys(field)) return false;
   if (as == ForwardAs::whole) return field.id != FieldId::expect || request.has_body();
   if (field.id == FieldId::expect || field.id == FieldId::cookie || field.id == FieldId::accept_encoding) return false;
   return as == ForwardAs::own || !is_conditional_or_range(field.id);
@@ -195,8 +206,9 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
                             config::Policy const& policy, config::Origin const& origin, std::string_view origin_authority,
                             Requester const& requester, std::string_view cdn_loop_id) {
   ForwardRequest forward;
-  forward.method = as == ForwardAs::canonical ? std::string_view("GET") : request.method;
-  forward.method_id = as == ForwardAs::canonical ? http::Method::get : request.method_id;
+  bool const is_get = as == ForwardAs::canonical || as == ForwardAs::background;
+  forward.method = is_get ? std::string_view("GET") : request.method;
+  forward.method_id = is_get ? http::Method::get : request.method_id;
   forward.scheme = request.scheme;
   forward.authority = request.authority;
   forward.path = target.path;
@@ -221,7 +233,9 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
     else
       fields.add(FieldId::accept_encoding, choice.coding);
   }
-  add_forwarded(fields, request, requester, policy.forward.mode != config::ForwardMode::all || requester.trusted);
+  bool const for_nobody = as == ForwardAs::background;
+  add_forwarded(fields, request, for_nobody ? Requester{"unix", false} : requester,
+                policy.forward.mode != config::ForwardMode::all || requester.trusted);
   add_identity(fields, request);
   fields.add(FieldId::cdn_loop, cdn_loop_id);
   fields.add(FieldId::via, request.version == 10 ? "1.0 weir" : "1.1 weir");

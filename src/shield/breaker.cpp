@@ -7,6 +7,11 @@
 
 namespace weir::shield {
 
+std::string_view label(BreakerState state) noexcept {
+  static constexpr std::array<std::string_view, 3> labels{"closed", "half-open", "open"};
+  return labels[static_cast<std::size_t>(state)];
+}
+
 Probe::Probe(Probe&& other) noexcept : breaker_(std::exchange(other.breaker_, nullptr)), random_(other.random_) {}
 
 Probe& Probe::operator=(Probe&& other) noexcept {

@@ -156,33 +156,33 @@ void Flight::copy_to(char* out) const noexcept {
   }
 }
 
-void Flight::set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept {
+void Flight::set_on_interest(void (*call)(void*) noexcept, void* context) noexcept {
   std::lock_guard const lock(mutex_);
-  on_abandoned_ = call;
-  abandoned_context_ = context;
+  on_interest_ = call;
+  interest_context_ = context;
 }
 
-void Flight::clear_on_abandoned() noexcept {
-  set_on_abandoned(nullptr, nullptr);
-  for (auto calls = abandoned_calls_.load(std::memory_order_acquire); calls != 0;
-       calls = abandoned_calls_.load(std::memory_order_acquire))
-    abandoned_calls_.wait(calls, std::memory_order_acquire);
+void Flight::clear_on_interest() noexcept {
+  set_on_interest(nullptr, nullptr);
+  for (auto calls = interest_calls_.load(std::memory_order_acquire); calls != 0;
+       calls = interest_calls_.load(std::memory_order_acquire))
+    interest_calls_.wait(calls, std::memory_order_acquire);
 }
 
-void Flight::tell_abandoned() noexcept {
+void Flight::tell_interest() noexcept {
   void (*call)(void*) noexcept = nullptr;
   void* context = nullptr;
   {
     std::lock_guard const lock(mutex_);
-    call = on_abandoned_;
-    context = abandoned_context_;
+    call = on_interest_;
+    context = interest_context_;
     if (!call) return;
     // Under the mutex, so that whoever clears after us sees a call under way.
-    abandoned_calls_.fetch_add(1, std::memory_order_relaxed);
+    interest_calls_.fetch_add(1, std::memory_order_relaxed);
   }
   call(context);
-  abandoned_calls_.fetch_sub(1, std::memory_order_release);
-  abandoned_calls_.notify_all();
+  interest_calls_.fetch_sub(1, std::memory_order_release);
+  interest_calls_.notify_all();
 }
 
 void Flight::drop_interest() noexcept {
@@ -195,7 +195,7 @@ void Flight::drop_interest() noexcept {
     choose_room_waiter(chosen);
   }
   if (!chosen.empty()) waker_.wake(chosen);
-  if (last) tell_abandoned();
+  if (last) tell_interest();
 }
 
 std::size_t& Flight::readers_at(std::uint64_t offset) noexcept {

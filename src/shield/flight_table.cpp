@@ -31,6 +31,11 @@ void begin_waiting(SlotWaiter& waiter, FlightKey const& key) noexcept {
   waiter.may_lead = key.may_lead;
 }
 
+void lead_by(SlotWaiter& waiter, LeaderTicket const& ticket) noexcept {
+  waiter.leader = true;
+  waiter.leads = ticket.flight().began();
+}
+
 // COA-3. A body that is complete keeps nobody waiting.
 bool overdue(Place const& place, base::Duration age, base::SteadyTime now) noexcept {
   if (place.silent()) {
@@ -140,13 +145,11 @@ FlightTable::~FlightTable() {
 }
 
 // Nothing in here throws: all memory is there.
-LeaderTicket FlightTable::lead(Slot& slot, SlotWaiter& waiter, base::Ref<Flight> flight, std::unique_ptr<Place> place,
+LeaderTicket FlightTable::lead(Slot& slot, base::Ref<Flight> flight, std::unique_ptr<Place> place,
                                std::uint64_t hash) noexcept {
   place->slot = &slot;
   place->flight = flight.get();
   slot.places.push_front(*place);
-  waiter.leader = true;
-  waiter.leads = flight->began();
   LeaderTicket ticket;
   ticket.table_ = this;
   ticket.flight_ = std::move(flight);
@@ -167,6 +170,14 @@ void FlightTable::wait_on(Slot& slot, SlotWaiter& waiter, std::uint64_t must_see
 JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
                              base::SteadyTime now) {
   begin_waiting(waiter, key);
+  base::Ref<Flight> in_background;
+  auto result = join_slot(key, waiter, worker, rules, now, in_background);
+  if (in_background) in_background->tell_interest();  // it is for somebody now (FWD-7)
+  return result;
+}
+
+JoinResult FlightTable::join_slot(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
+                                  base::SteadyTime now, base::Ref<Flight>& in_background) {
   auto& shard = impl_->shard(key.hash);
   std::lock_guard const lock(shard.mutex);
   waiter.waits_since_number = impl_->purges.current();
@@ -176,6 +187,7 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
   auto const must_see = std::max(key.must_see, slot ? slot->overruled_below : 0);
   auto const offer = slot ? look(*slot, must_see, rules.leader_max_age, now) : Offer{};
   JoinResult result;
+  if (offer.newest && offer.newest->flight->take_from_background()) in_background = base::Ref<Flight>(offer.newest->flight);
   if (offer.readable) {
     result.joined = Joined::read_now;
     result.flight = Interest(offer.readable);
@@ -189,8 +201,9 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
       auto place = std::make_unique<Place>();
       if (!slot) slot = &shard.add(key, true);
       reserved.keep();
-      result.ticket = lead(*slot, waiter, std::move(flight), std::move(place), key.hash);
+      result.ticket = lead(*slot, std::move(flight), std::move(place), key.hash);
       result.ticket.counted_ = true;
+      lead_by(waiter, result.ticket);
       slot->last_start = now;
       wait_on(*slot, waiter, must_see);
       result.joined = Joined::leading;
@@ -210,6 +223,26 @@ JoinResult FlightTable::join(FlightKey const& key, SlotWaiter& waiter, std::uint
   return result;
 }
 
+std::optional<LeaderTicket> FlightTable::lead_for_nobody(FlightKey const& key, std::uint16_t worker,
+                                                         CoalesceRules const& rules, base::SteadyTime now) {
+  auto& shard = impl_->shard(key.hash);
+  std::lock_guard const lock(shard.mutex);
+  auto* slot = shard.find(key);
+  auto const must_see = std::max(key.must_see, slot ? slot->overruled_below : 0);
+  if (slot && look(*slot, must_see, rules.leader_max_age, now).newest) return std::nullopt;
+  Reservation reserved(count_, rules.max_flights);
+  if (!reserved.granted()) return std::nullopt;
+  auto flight = impl_->make_flight(worker, must_see);
+  flight->begin_in_background();
+  auto place = std::make_unique<Place>();
+  if (!slot) slot = &shard.add(key, true);
+  reserved.keep();
+  auto ticket = lead(*slot, std::move(flight), std::move(place), key.hash);
+  ticket.counted_ = true;
+  slot->last_start = now;
+  return ticket;
+}
+
 std::optional<LeaderTicket> FlightTable::replace_overdue(SlotWaiter& waiter, std::uint16_t worker,
                                                          CoalesceRules const& rules, base::SteadyTime now) {
   auto& shard = impl_->shard(waiter.hash);
@@ -225,8 +258,9 @@ std::optional<LeaderTicket> FlightTable::replace_overdue(SlotWaiter& waiter, std
   auto flight = impl_->make_flight(worker, std::max(waiter.must_see, slot.overruled_below));
   auto place = std::make_unique<Place>();
   reserved.keep();
-  auto ticket = lead(slot, waiter, std::move(flight), std::move(place), waiter.hash);
+  auto ticket = lead(slot, std::move(flight), std::move(place), waiter.hash);
   ticket.counted_ = true;
+  lead_by(waiter, ticket);
   slot.last_start = now;
   return ticket;
 }
@@ -240,7 +274,8 @@ LeaderTicket FlightTable::alone(FlightKey const& key, SlotWaiter& waiter, std::u
   auto flight = impl_->make_flight(worker, key.must_see);
   auto place = std::make_unique<Place>();
   auto& slot = shard.add(key, false);
-  auto ticket = lead(slot, waiter, std::move(flight), std::move(place), key.hash);
+  auto ticket = lead(slot, std::move(flight), std::move(place), key.hash);
+  lead_by(waiter, ticket);
   wait_on(slot, waiter, key.must_see);
   return ticket;
 }
@@ -258,7 +293,7 @@ bool FlightTable::cancel(SlotWaiter& waiter) noexcept {
     if (!slot.found && !slot.places.empty()) left = base::Ref<Flight>(slot.places.front().flight);
     shard.drop_if_empty(slot);
   }
-  if (left) left->tell_abandoned();
+  if (left) left->tell_interest();
   return true;
 }
 

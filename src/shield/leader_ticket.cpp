@@ -68,7 +68,7 @@ void LeaderTicket::end() noexcept {
   if (!flight_) return;
   leave();
   if (flight_->body_state() == BodyState::growing) flight_->finish(false);
-  flight_->clear_on_abandoned();
+  flight_->clear_on_interest();
   flight_.reset();
   published_ = false;
 }

@@ -96,6 +96,7 @@ std::vector<SourceFile> read_tree(std::filesystem::path const& root) {
   std::vector<SourceFile> files;
   auto const add = [&](std::filesystem::directory_entry const& entry) {
     std::string name = entry.path().lexically_relative(root).generic_string();
+    if (name == ".git") return;  // of a linked worktree, where it is a file
     if (!entry.is_regular_file() || !is_text_of_ours(entry.path(), name)) return;
     std::ifstream in(entry.path(), std::ios::binary);
     files.push_back(make_source(std::move(name), std::string(std::istreambuf_iterator<char>(in), {})));

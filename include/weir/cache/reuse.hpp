@@ -61,6 +61,8 @@ struct Reuse {
 Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, base::Now now) noexcept;
 
 base::Duration current_age(Facts const& facts, base::SteadyTime now) noexcept;
+// FRS-3: past 75 % of its lifetime; before that no hit asks for a refresh.
+bool nears_expiry(Facts const& facts, base::SteadyTime now) noexcept;
 // FRS-3: `random` in (0, 1].
 bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random) noexcept;
 

@@ -32,13 +32,14 @@ class StoredResponse final : public base::Counted<StoredResponse> {
  public:
   // Room for a store to link the response. Guarded by the store; `queue` is 0 while the response is in none.
   struct Hook {
-    Hook* next = nullptr;         // in the hash bucket
+    Hook* next = nullptr;  // in the hash bucket
     Hook* queue_prev = nullptr;
     Hook* queue_next = nullptr;
-    std::uint64_t hash = 0;       // of the primary key
+    std::uint64_t hash = 0;  // of the primary key
     base::SteadyTime keep_until{};
     std::atomic<std::uint8_t> frequency{0};
     std::uint8_t queue = 0;
+    std::atomic<std::uint32_t> refresh_from{0};  // not the store's: `claim_refresh`, in the hole that is left here
   };
 
   struct Parts {
@@ -52,7 +53,8 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   // shown by a release store of a length elsewhere). Throws std::bad_alloc.
   static base::Ref<StoredResponse> make(Parts const& parts, std::size_t body_size, MemoryAccount& account);
   // The same body with a new head and new facts (RFC 9111 4.3.4).
-  static base::Ref<StoredResponse> refreshed(Parts const& parts, base::Ref<StoredResponse const> body_owner, MemoryAccount& account);
+  static base::Ref<StoredResponse> refreshed(Parts const& parts, base::Ref<StoredResponse const> body_owner,
+                                             MemoryAccount& account);
   static void destroy(StoredResponse const* response) noexcept;
 
   std::string_view key() const noexcept { return {trailer(), key_size_}; }
@@ -67,6 +69,12 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   // What this allocation takes from the budget, malloc's own overhead estimated; a refresh counts itself only.
   std::size_t footprint() const noexcept;
   StoredResponse const* body_owner() const noexcept { return owner_ ? owner_.get() : this; }
+
+  // STL-1, FRS-3: true for one caller, who begins a background refresh; for the others only `patience` later (in whole
+  // seconds), if it has replaced nothing by then. Any thread.
+  bool claim_refresh(base::SteadyTime now, base::Duration patience) const noexcept;
+  // The refresh came to nothing: another may begin `patience` from now.
+  void release_refresh(base::SteadyTime now, base::Duration patience) const noexcept;
 
   mutable Hook hook;
 

@@ -16,6 +16,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/cache/storability.hpp"
+#include "weir/shield/breaker.hpp"
 #include "weir/wire/head.hpp"
 
 namespace weir::observe {
@@ -143,7 +144,7 @@ struct Gauges {
   std::function<std::uint64_t()> flights, store_bytes, store_entries, evicted_small, evicted_main, limiter_queue,
       log_dropped;
   std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins
-  std::function<std::uint64_t(std::string_view to)> breaker_transitions;
+  std::function<std::uint64_t(shield::BreakerState to)> breaker_transitions;
 };
 
 class Metrics {

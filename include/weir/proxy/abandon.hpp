@@ -19,7 +19,7 @@ struct AbandonSignal {
   void* fetch = nullptr;  // null: that fetch is over
   void (*tell)(void*) noexcept = nullptr;
 
-  static void raise(void* signal) noexcept;  // for Flight::set_on_abandoned
+  static void raise(void* signal) noexcept;  // for Flight::set_on_interest
 };
 
 class AbandonSignals {

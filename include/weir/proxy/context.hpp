@@ -20,6 +20,7 @@
 #include "weir/proxy/abandon.hpp"
 #include "weir/proxy/client.hpp"
 #include "weir/proxy/park.hpp"
+#include "weir/shield/breaker.hpp"
 #include "weir/shield/flight_table.hpp"
 #include "weir/shield/limiter.hpp"
 #include "weir/store/store.hpp"
@@ -28,9 +29,10 @@ namespace weir::proxy {
 
 // An origin as all workers share it; kept by name over reloads.
 struct OriginState {
-  OriginState(shield::Waker& waker, config::Origin s) : settings(std::move(s)), limiter(waker, settings.limiter) {}
+  OriginState(shield::Waker& waker, config::Origin s);
   config::Origin const settings;
   shield::Limiter limiter;
+  shield::Breaker breaker;
   std::atomic<bool> reached{false};  // answered anything, once: /readyz
 };
 
@@ -62,6 +64,7 @@ struct Local {
   AbandonSignals signals;
   std::minstd_rand random;
   std::string scratch;  // for heads that are written without waiting
+  std::uint64_t random_bits() { return std::uniform_int_distribution<std::uint64_t>()(random); }
   double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(random); }
 };
 

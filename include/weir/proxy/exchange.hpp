@@ -54,6 +54,7 @@ class Exchange {
     cache::Overrule overrule;
     cache::Reuse reuse;
     bool may_store = false;
+    bool refresh = false;  // hit: it is stale, or will be soon
   };
   struct Own {  // a request that outlives the read buffer
     std::string bytes;
@@ -80,11 +81,14 @@ class Exchange {
   shield::JoinResult join(shield::SlotWaiter& waiter);
   asio::awaitable<News> join_or_fetch();
   void start_upload();
+  void refresh_in_background();
+  std::uint64_t partition() const;
   FetchOrder make_order(shield::LeaderTicket ticket, observe::FetchClass why) const;
   asio::awaitable<void> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
   asio::awaitable<News> take(shield::SlotWaiter& waiter);
   bool suits(shield::FlightHead const& head) const;
   bool adopt_entry(shield::SlotWaiter& waiter);
+  bool adopt_stale_for(shield::FailureKind failure);
   bool adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status = 0);
 
   HitParts compose_hit(std::string& out);

@@ -25,12 +25,18 @@ struct FetchOrder {
   cache::Requester requester;  // `fields` is set from `request` by the fetch
   cache::Asker asker;          // the leader's, for what the store may hold by now
   cache::Entry basis;          // a stale entry to validate
-  bool shared = false;         // canonical, others may join
-  bool may_store = false;      // GET to a cacheable route
-  bool unsafe = false;         // invalidates, and is read to its end
+  cache::Entry refreshes;      // what a background refresh was claimed for
+  shield::Permit permit;       // of background work; else the fetch takes its own
+  std::uint64_t partition = 0;
+  bool shared = false;     // canonical, others may join
+  bool may_store = false;  // GET to a cacheable route
+  bool unsafe = false;     // invalidates, and is read to its end
   observe::FetchClass why = observe::FetchClass::miss;
   base::Ref<Upload> upload;  // the request's body; null: none
 };
+
+// After a background refresh that could not begin, or came to nothing, so long until the next.
+inline constexpr base::Duration refresh_pause = std::chrono::seconds(1);
 
 // Starts it on `local`'s worker. Never throws: if it cannot be started, the ticket's destructor tells those who wait.
 void start_fetch(Local& local, FetchOrder order) noexcept;

@@ -14,10 +14,11 @@
 namespace weir::proxy {
 
 enum class ForwardAs : std::uint8_t {
-  whole,      // bypassed or unsafe: everything end-to-end as it came
-  own,        // cacheable, but a fetch of its own (on a marker, with credentials): method, range and conditionals as they came;
-              // coding and cookies as for `canonical`, because its answer may be stored
-  canonical,  // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
+  whole,  // bypassed or unsafe: everything end-to-end as it came
+  own,    // cacheable, but a fetch of its own (on a marker, with credentials): method, range and conditionals as they came;
+          // coding and cookies as for `canonical`, because its answer may be stored
+  background,  // FWD-7: as `canonical`, without credentials and without the address of whoever triggered it
+  canonical,   // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
 };
 
 struct ForwardRequest {

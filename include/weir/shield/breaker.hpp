@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string_view>
 
 #include "weir/base/clock.hpp"
 
@@ -27,6 +28,7 @@ struct BreakerRules {
 inline constexpr std::uint32_t breaker_jitter_percent = 20;
 
 enum class BreakerState : std::uint8_t { closed, half_open, open };  // as weir_breaker_state: 0, 1, 2
+std::string_view label(BreakerState state) noexcept;                 // "half-open"
 
 class Breaker;
 

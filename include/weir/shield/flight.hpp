@@ -90,7 +90,7 @@ class Flight;
 
 // A unit of interest in a flight: as long as somebody holds one, the fetch is wanted (COA-2). The table gives one to each
 // waiter it tells `head` and to each request that may `read_now`; a Reader takes it over. The flight's own ticket holds one
-// until it has published. When the last one goes, the fetch is told (`Flight::set_on_abandoned`).
+// until it has published. When the last one goes, the fetch is told (`Flight::set_on_interest`).
 class Interest {
  public:
   Interest() = default;
@@ -187,12 +187,12 @@ class Flight : public base::Counted<Flight> {
   // so, COA-1) and it was never outgrown.
   void copy_to(char* out) const noexcept;
   // Set by the fetch before it starts; called from any thread (also from inside `publish_head`), outside every mutex, when
-  // the last interest goes, or the only one who waits for a head that nobody may join. It must be quick and not throw, and
-  // looks again on the fetch's own worker: newcomers may have joined a body that is to be stored, and it may be called more
-  // than once. `clear` waits for a call that is under way; the ticket's destructor clears too, so `context` outlives the
-  // ticket.
-  void set_on_abandoned(void (*call)(void*) noexcept, void* context) noexcept;
-  void clear_on_abandoned() noexcept;
+  // the last interest goes, or the only one who waits for a head that nobody may join, or when somebody joins what was begun
+  // in the background. It must be quick and not throw, and looks again on the fetch's own worker: newcomers may have joined
+  // a body that is to be stored, and it may be called more than once. `clear` waits for a call that is under way; the
+  // ticket's destructor clears too, so `context` outlives the ticket.
+  void set_on_interest(void (*call)(void*) noexcept, void* context) noexcept;
+  void clear_on_interest() noexcept;
 
   // ---- everyone ----
   FlightHead const* head() const noexcept { return head_.load(std::memory_order_acquire); }
@@ -207,6 +207,8 @@ class Flight : public base::Counted<Flight> {
   // An invalidation came after it began (COA-14): it takes no newcomers and its entry is not stored. Set by the table.
   bool overruled() const noexcept { return overruled_.load(std::memory_order_acquire); }
   void overrule() noexcept { overruled_.store(true, std::memory_order_release); }
+  // FWD-7: begun for nobody, and nobody has joined since. Changed by the table.
+  bool in_background() const noexcept { return background_.load(std::memory_order_acquire); }
 
  private:
   friend class Reader;
@@ -218,8 +220,12 @@ class Flight : public base::Counted<Flight> {
   static std::optional<base::SteadyTime> read_time(Time const& time) noexcept;
   static bool unlink_room_waiter(Waiter& waiter) noexcept;
 
+  void begin_in_background() noexcept { background_.store(true, std::memory_order_release); }
+  bool take_from_background() noexcept {  // true: it was
+    return background_.load(std::memory_order_relaxed) && background_.exchange(false, std::memory_order_acq_rel);
+  }
   void drop_interest() noexcept;
-  void tell_abandoned() noexcept;
+  void tell_interest() noexcept;
   // All below: under the mutex.
   std::size_t block_of(std::uint64_t offset) const noexcept { return (offset - first_offset_) / block_size; }
   std::size_t& readers_at(std::uint64_t offset) noexcept;
@@ -238,10 +244,11 @@ class Flight : public base::Counted<Flight> {
   std::atomic<std::uint64_t> size_{0};  // bytes of body there
   std::atomic<std::size_t> interest_{0};
   std::atomic<bool> overruled_{false};
+  std::atomic<bool> background_{false};
   std::atomic<BodyState> state_{BodyState::growing};  // written under the mutex
   Time started_{no_time};
   Time progressed_{no_time};
-  std::atomic<std::uint32_t> abandoned_calls_{0};  // under way
+  std::atomic<std::uint32_t> interest_calls_{0};  // under way
 
   mutable std::mutex mutex_;  // guards all below
   std::unique_ptr<FlightHead const> head_owner_;
@@ -256,8 +263,8 @@ class Flight : public base::Counted<Flight> {
   WaiterList byte_waiters_;
   WaiterList room_waiter_;
   std::optional<base::SteadyTime> stalled_since_;  // the writer waits for those in the first block
-  void (*on_abandoned_)(void*) noexcept = nullptr;
-  void* abandoned_context_ = nullptr;
+  void (*on_interest_)(void*) noexcept = nullptr;
+  void* interest_context_ = nullptr;
 };
 
 }  // namespace weir::shield

@@ -157,11 +157,16 @@ class FlightTable {
   FlightTable(Waker& waker, cache::MemoryAccount& account, cache::PurgeNumber& purges);
   ~FlightTable();  // asserts that it is empty
 
-  // The only way in. A request that finds no fetch under way that it may use leads, also one that finds the newest overdue
-  // (COA-3). The flight takes its purge number here. Work for nobody joins too, and cancels its waiter when it leads; when
-  // it does not lead there is nothing to do. Allocates only when it leads. Throws std::bad_alloc, then nothing has changed.
+  // The only way in for a request. One that finds no fetch under way that it may use leads, also one that finds the newest
+  // overdue (COA-3). The flight takes its purge number here. Allocates only when it leads. Throws std::bad_alloc, then
+  // nothing has changed.
   JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
                   base::SteadyTime now);
+
+  // FWD-7: work for nobody, with its permit in hand. Nothing where a fetch is under way that a newcomer could use, or where
+  // max_flights are: then there is nothing to do. Who joins the flight makes it foreground. Throws std::bad_alloc.
+  std::optional<LeaderTicket> lead_for_nobody(FlightKey const& key, std::uint16_t worker, CoalesceRules const& rules,
+                                              base::SteadyTime now);
 
   // COA-4: still waiting and its patience is over: starts a replacement if COA-3 allows, with the waiter staying linked.
   // Nothing if another request did, if it may not lead, or if the waiter was chosen meanwhile. Throws std::bad_alloc.
@@ -189,9 +194,10 @@ class FlightTable {
  private:
   friend class LeaderTicket;
   struct Impl;
-  // Both under the mutex of the slot's shard.
-  LeaderTicket lead(Slot& slot, SlotWaiter& waiter, base::Ref<Flight> flight, std::unique_ptr<Place> place,
-                    std::uint64_t hash) noexcept;
+  // `lead` and `wait_on` under the mutex of the slot's shard. `in_background`: joined, and until now for nobody.
+  LeaderTicket lead(Slot& slot, base::Ref<Flight> flight, std::unique_ptr<Place> place, std::uint64_t hash) noexcept;
+  JoinResult join_slot(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
+                       base::SteadyTime now, base::Ref<Flight>& in_background);
   void wait_on(Slot& slot, SlotWaiter& waiter, std::uint64_t must_see) noexcept;
   std::unique_ptr<Impl> impl_;
   std::atomic<std::size_t> count_{0};

@@ -221,7 +221,7 @@ TEST(Metrics, ReadsGaugesAtTheScrape) {  // OBS-2
   gauges.limiter_queue = [] { return 6U; };
   gauges.log_dropped = [] { return 7U; };
   gauges.breaker_state = [] { return 2; };
-  gauges.breaker_transitions = [](std::string_view to) { return to == "open" ? 8U : 0U; };
+  gauges.breaker_transitions = [](shield::BreakerState to) { return to == shield::BreakerState::open ? 8U : 0U; };
   metrics.set_gauges(std::move(gauges));
   EXPECT_EQ(series_of(metrics.scrape()).at("weir_flights"), 1);
   flights = 12;

@@ -174,14 +174,14 @@ TEST(FlightPlaces, alone_is_abandoned_when_its_requester_leaves_before_the_head)
   int abandoned = 0;
   auto const count = [](void* c) noexcept { ++*static_cast<int*>(c); };
   own.ticket = stage.table.alone(Stage::key("/a"), own.waiter, 0);
-  own.ticket.flight().set_on_abandoned(count, &abandoned);
+  own.ticket.flight().set_on_interest(count, &abandoned);
   EXPECT_TRUE(own.ticket.wanted());
   EXPECT_TRUE(stage.table.cancel(own.waiter));
   EXPECT_EQ(abandoned, 1);
   EXPECT_FALSE(own.ticket.wanted());
 
   stage.join(leader);
-  leader.ticket.flight().set_on_abandoned(count, &abandoned);
+  leader.ticket.flight().set_on_interest(count, &abandoned);
   EXPECT_TRUE(stage.table.cancel(leader.waiter));
   EXPECT_EQ(abandoned, 1);
 }

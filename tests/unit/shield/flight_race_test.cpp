@@ -160,8 +160,7 @@ class Chaos {
 
   // Runs it now or leaves it to whoever comes.
   void take(LeaderTicket ticket, std::mt19937& random) {
-    ticket.flight().set_on_abandoned([](void* chaos) noexcept { static_cast<Chaos*>(chaos)->abandoned_.fetch_add(1); },
-                                     this);
+    ticket.flight().set_on_interest([](void* chaos) noexcept { static_cast<Chaos*>(chaos)->abandoned_.fetch_add(1); }, this);
     if (chance(random, 20)) return fetch(std::move(ticket), random);
     {
       std::lock_guard const lock(mutex_);
@@ -232,7 +231,7 @@ TEST(FlightRace, whatever_happens_everyone_is_answered_and_all_is_given_back) {
   chaos.run(4000);
 }
 
-// COA-2: `clear_on_abandoned` returns only when no call is under way.
+// COA-2: `clear_on_interest` returns only when no call is under way.
 TEST(FlightRace, a_cleared_callback_is_not_called) {
   Workers workers;
   cache::MemoryAccount account;
@@ -243,7 +242,7 @@ TEST(FlightRace, a_cleared_callback_is_not_called) {
       std::atomic<bool>& dead;
       std::atomic<bool>& late;
     } context{dead, late};
-    flight->set_on_abandoned(
+    flight->set_on_interest(
         [](void* c) noexcept {
           auto& seen = *static_cast<Context*>(c);
           if (seen.dead.load()) seen.late.store(true);
@@ -254,7 +253,7 @@ TEST(FlightRace, a_cleared_callback_is_not_called) {
       if (which == 0) {
         interest.reset();
       } else {
-        flight->clear_on_abandoned();
+        flight->clear_on_interest();
         dead.store(true);
       }
     });

@@ -52,6 +52,31 @@ TEST(FlightTable, newcomers_join_a_flight_with_a_head_until_it_leaves) {
   EXPECT_EQ(stage.join(next, 1000), Joined::leading);
 }
 
+// FWD-7: a fetch for nobody waits for nobody, gives way to any other, and is somebody's once it was joined.
+TEST(FlightTable, a_fetch_for_nobody_becomes_foreground_when_it_is_joined) {
+  Stage stage;
+  CoalesceRules const rules;
+  auto const begin = [&] { return stage.table.lead_for_nobody(Stage::key("/a"), 0, rules, at(0)); };
+  auto ticket = begin();
+  ASSERT_TRUE(ticket);
+  EXPECT_FALSE(ticket->wanted());
+  EXPECT_FALSE(begin());
+  int told = 0;
+  ticket->flight().set_on_interest([](void* count) noexcept { ++*static_cast<int*>(count); }, &told);
+  EXPECT_TRUE(ticket->flight().in_background());
+  Client first, second;
+  EXPECT_EQ(stage.join(first), Joined::waiting);
+  EXPECT_FALSE(ticket->flight().in_background());
+  EXPECT_EQ(stage.join(second), Joined::waiting);
+  EXPECT_EQ(told, 1);
+  ticket->publish_failure({});
+  ticket->leave();
+  stage.waker.deliver();
+  EXPECT_EQ(first.waiter.told, Told::failed);
+  EXPECT_TRUE(stage.quiet());
+  EXPECT_TRUE(begin());
+}
+
 // COA-1
 TEST(FlightTable, keys_and_variants_have_flights_of_their_own) {
   Stage stage;
@@ -213,7 +238,7 @@ TEST(FlightTable, what_cannot_be_shared_and_has_lost_its_leader_is_abandoned) {
   stage.join(leader);
   stage.join(follower);
   int abandoned = 0;
-  leader.ticket.flight().set_on_abandoned([](void* count) noexcept { ++*static_cast<int*>(count); }, &abandoned);
+  leader.ticket.flight().set_on_interest([](void* count) noexcept { ++*static_cast<int*>(count); }, &abandoned);
   stage.table.cancel(leader.waiter);
   EXPECT_EQ(abandoned, 0);
   stage.head(leader.ticket, set_cookie);
@@ -231,7 +256,7 @@ TEST(FlightTable, interest_is_held_from_the_choosing_on) {
   stage.join(follower);
   int abandoned = 0;
   auto& flight = leader.ticket.flight();
-  flight.set_on_abandoned([](void* count) noexcept { ++*static_cast<int*>(count); }, &abandoned);
+  flight.set_on_interest([](void* count) noexcept { ++*static_cast<int*>(count); }, &abandoned);
   stage.head(leader.ticket, cacheable);
   EXPECT_EQ(flight.interest(), 2U);  // though no post was delivered
   stage.waker.deliver();
@@ -250,7 +275,7 @@ TEST(FlightTable, interest_is_held_from_the_choosing_on) {
   EXPECT_EQ(flight.interest(), 1U);
   late.flight.reset();
   EXPECT_EQ(abandoned, 2);
-  flight.clear_on_abandoned();
+  flight.clear_on_interest();
   stage.join(late);
   late.flight.reset();
   EXPECT_EQ(abandoned, 2);
