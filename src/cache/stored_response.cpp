@@ -76,6 +76,7 @@ void StoredResponse::destroy(StoredResponse const* response) noexcept {
 
 namespace {
 
+// Rounded up, so that what is to wait waits long enough.
 std::uint32_t in_seconds(base::SteadyTime time) noexcept {
   return static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(time.time_since_epoch()).count());
 }
@@ -84,7 +85,7 @@ std::uint32_t in_seconds(base::SteadyTime time) noexcept {
 
 bool StoredResponse::claim_refresh(base::SteadyTime now, base::Duration patience) const noexcept {
   auto from = hook.refresh_from.load(std::memory_order_relaxed);
-  if (in_seconds(now) < from) return false;
+  if (base::whole_seconds(now.time_since_epoch()) < from) return false;
   return hook.refresh_from.compare_exchange_strong(from, in_seconds(now + patience), std::memory_order_relaxed);
 }
 

@@ -155,11 +155,19 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
       decision.cache_status.detail = observe::detail::stale_while_revalidate;
       local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
     }
-    decision.refresh = while_revalidate || (fresh && cache::nears_expiry(found.entry->facts(), now.steady) &&
-                                            cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
+    decision.refresh = while_revalidate ||
+                       (fresh && policy.freshness.early_refresh && cache::nears_expiry(found.entry->facts(), now.steady) &&
+                        cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
     return decision;
   }
   if (asker_.only_if_cached) return refuse(504);
+  if (!usable && found.failed.status != 0) {  // NEG-1
+    decision = refuse(found.failed.status);
+    decision.failed = found.failed;
+    decision.cache_status.hit = true;
+    decision.cache_status.detail = observe::detail::negative;
+    return decision;
+  }
 
   auto& forwarded = decision.cache_status.forwarded;
   if (usable)

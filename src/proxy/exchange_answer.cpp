@@ -270,9 +270,15 @@ asio::awaitable<After> Exchange::send_refusal() {
     default:
       break;
   }
+  if (decision_.failed.status != 0) {
+    answer.proxy_error = "destination_unavailable";
+    answer.retry_after = decision_.failed.retry_after;
+    answer.cache_status = decision_.cache_status;
+    local_.metrics.negative_served.add();
+  }
   if (answer.proxy_error.empty()) answer.proxy_error = "http_request_denied";
   if (request_.has_body()) close_ = true;
-  co_return co_await send_own(answer, Outcome::refused);
+  co_return co_await send_own(answer, decision_.failed.status != 0 ? Outcome::error : Outcome::refused);
 }
 
 asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {

@@ -1,4 +1,5 @@
 // A fetch from beginning to end, in the order in which things happen.
+#include <charconv>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -72,6 +73,7 @@ Fetch::Fetch(Local& local, FetchOrder order)
 }
 
 Fetch::~Fetch() {
+  let_go_of_head();
   flight().clear_on_interest();
   local_.signals.give(signal_);
   if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
@@ -114,6 +116,8 @@ asio::awaitable<void> Fetch::run() {
   if (order_.unsafe) invalidate();
   publish();
   bool const whole = co_await receive();
+  if (!whole && storing_) local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
+  if (!whole && held_back_) co_return fail(abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken);
   settle(whole);
 }
 
@@ -122,7 +126,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
   auto const now = base::read_clock();
   auto const found = co_await shared_.store.find(question, now);
-  bool again = found.hit_for_miss || (found.has_vary_spec && order_.selector.empty());
+  bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
     auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
     if (reuse.verdict == cache::Verdict::fresh && found.entry.get() != order_.refreshes.get()) {
@@ -133,7 +137,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
     if (reuse.verdict != cache::Verdict::unusable) order_.basis = found.entry;
     again = found.hit_for_miss;
   }
-  if (again) {  // news for everyone: a marker stands, or the key has variants
+  if (again) {  // news for everyone: a marker stands, the origin just failed, or the key has variants
     order_.ticket.publish_by_variant();
     order_.ticket.leave();
     co_return true;
@@ -285,8 +289,10 @@ cache::Storability Fetch::judge() {
   }
   order_.requester.fields = order_.request.fields.fields();
   auto const& policy = *order_.policy;
-  verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, policy.freshness,
-                               local_.chance());
+  auto freshness = policy.freshness;
+  bool const missing = response_.status == 404 || response_.status == 410;
+  if (missing && policy.negative.default_ttl > base::Duration::zero()) freshness.default_ttl = policy.negative.default_ttl;
+  verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, freshness, local_.chance());
   auto const refuse = [&verdict](cache::NotStored reason) {
     verdict.store = verdict.share = verdict.fresh_on_arrival = false;
     verdict.reason = reason;
@@ -295,8 +301,7 @@ cache::Storability Fetch::judge() {
   if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max)
     refuse(cache::NotStored::memory);
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
-  if (verdict.store && cache::is_origin_error(response_.status) && order_.basis &&
-      cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response).stale_if_error)
+  if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
   if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
@@ -306,6 +311,7 @@ void Fetch::publish() {
   verdict_ = judge();
   storing_ = verdict_.store;
   tell_breaker_of_head();
+  if (order_.shared && response_.status >= 502 && response_.status <= 504) remember_failure(response_.status);
   auto& store = shared_.store;
   auto const now = times_.response;
   bool const error = order_.shared && cache::is_origin_error(response_.status);
@@ -354,6 +360,34 @@ void Fetch::publish() {
   if (!verdict_.store) permit_.permit.move_to_stream();
   flight().set_head(std::move(head), place_, verdict_.store ? order_.policy->storable.max_object : stream_window,
                     base::Clock::now());
+  if (verdict_.store && stale_may_stand_in())
+    hold_back();
+  else
+    tell_head();
+}
+
+bool Fetch::stale_may_stand_in() const noexcept {
+  return order_.basis && cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response).stale_if_error;
+}
+
+// COA-9: with something stale at hand nobody is told of a head until it is likely that the body will come too.
+void Fetch::hold_back() {
+  held_back_ = std::make_shared<HeldBack>(local_.io.get_executor(), this);
+  held_back_->timer.expires_after(order_.policy->coalesce.hold_time);
+  held_back_->timer.async_wait([held = held_back_](boost::system::error_code) {
+    if (held->fetch != nullptr) held->fetch->tell_head();
+  });
+}
+
+void Fetch::let_go_of_head() noexcept {
+  if (!held_back_) return;
+  held_back_->fetch = nullptr;
+  held_back_->timer.cancel();
+  held_back_.reset();
+}
+
+void Fetch::tell_head() noexcept {
+  let_go_of_head();
   if (order_.shared) local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
   order_.ticket.publish_head();
   if (abandoned_ || flight().interest() == 0) on_interest();
@@ -375,6 +409,7 @@ void Fetch::store_it() {
 
 void Fetch::settle(bool whole) {
   tell_breaker_of_body(whole);
+  if (held_back_) tell_head();
   permit_.permit.release();
   if (whole && storing_ && !flight().overruled()) {
     if (!place_) {
@@ -384,8 +419,6 @@ void Fetch::settle(bool whole) {
       flight().copy_to(place_->body_area());
     }
     store_it();
-  } else if (!whole && storing_) {
-    local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
   }
   bool const upload_over = !order_.upload || order_.upload->sent_whole();
   bool const reusable = whole && response_.keep_alive && response_.framing.kind != http::BodyKind::until_close &&
@@ -403,6 +436,7 @@ void Fetch::fail(FailureKind kind) {
   // A request that broke off is its client's doing (REQ-3), whatever the origin made of it.
   if (order_.upload && order_.upload->client_fault() != BodyRead::end) kind = FailureKind::abandoned;
   tell_breaker_of_failure(kind);
+  if (order_.shared && at_origin_ && !any_byte_ && is_origin_health_failure(kind)) remember_failure(shield::status_of(kind));
   permit_.permit.release();
   note(result_of(kind));
   auto const shed = [this](observe::ShedReason reason) { local_.metrics.shed[static_cast<std::size_t>(reason)].add(); };
@@ -412,6 +446,19 @@ void Fetch::fail(FailureKind kind) {
   if (connection_) connection_->stream->close();
   order_.ticket.publish_failure(shield::Failure{kind});
   order_.ticket.leave();
+}
+
+// NEG-1: before anybody is told, so that whoever comes after the flight finds it.
+void Fetch::remember_failure(int status) noexcept {
+  auto const ttl = order_.policy->negative.ttl;
+  if (ttl <= base::Duration::zero() || order_.basis || order_.requester.has_authorization ||
+      order_.requester.has_cookie_credential)
+    return;
+  store::Failed failed{static_cast<std::uint16_t>(status), 0};
+  if (auto const seconds = response_.fields.only(http::FieldId::retry_after))
+    std::from_chars(seconds->data(), seconds->data() + seconds->size(), failed.retry_after);  // a date is left at 0
+  auto const now = base::read_clock();
+  shared_.store.remember_failure(order_.key, order_.hash, failed, now.steady + ttl, now);
 }
 
 void Fetch::note(FetchResult result) {

@@ -7,22 +7,6 @@ using shield::FailureKind;
 
 namespace {
 
-// SPEC section 1: no connection, a broken transfer, a timeout.
-bool is_origin_health_failure(FailureKind kind) noexcept {
-  switch (kind) {
-    case FailureKind::dns:
-    case FailureKind::connect_refused:
-    case FailureKind::connect_timeout:
-    case FailureKind::tls:
-    case FailureKind::connection_broken:
-    case FailureKind::read_timeout:
-    case FailureKind::bad_response:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool is_origin_health_failure(int status, config::Breaker const& rules) noexcept {
   return status == 502 || status == 503 || status == 504 || (status == 500 && rules.count_500);
 }
@@ -37,6 +21,21 @@ shield::BreakerRules rules_of(config::Breaker const& settings) noexcept {
 }
 
 }  // namespace
+
+bool is_origin_health_failure(FailureKind kind) noexcept {
+  switch (kind) {
+    case FailureKind::dns:
+    case FailureKind::connect_refused:
+    case FailureKind::connect_timeout:
+    case FailureKind::tls:
+    case FailureKind::connection_broken:
+    case FailureKind::read_timeout:
+    case FailureKind::bad_response:
+      return true;
+    default:
+      return false;
+  }
+}
 
 OriginState::OriginState(shield::Waker& waker, config::Origin s)
     : settings(std::move(s)), limiter(waker, settings.limiter), breaker(rules_of(settings.breaker)) {}

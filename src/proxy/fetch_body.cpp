@@ -32,6 +32,7 @@ asio::awaitable<std::span<char>> Fetch::room() {
 
 void Fetch::took(std::size_t bytes) {
   flight().commit(bytes, base::Clock::now());
+  if (held_back_ && flight().size() >= order_.policy->coalesce.hold) tell_head();
   if (place_ || !storing_) return;
   held_ += bytes;
   shared_.flight_bytes.fetch_add(bytes, std::memory_order_relaxed);

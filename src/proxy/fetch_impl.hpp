@@ -11,6 +11,9 @@
 
 namespace weir::proxy {
 
+// SPEC section 1: no connection, a broken transfer, a timeout.
+bool is_origin_health_failure(shield::FailureKind kind) noexcept;
+
 class Fetch {
  public:
   Fetch(Local& local, FetchOrder order);
@@ -18,6 +21,12 @@ class Fetch {
   asio::awaitable<void> run();
 
  private:
+  // A head that nobody was told of yet. Shared with its timer's pending wait, which may outlive the fetch.
+  struct HeldBack {
+    HeldBack(asio::any_io_executor executor, Fetch* f) : timer(std::move(executor)), fetch(f) {}
+    asio::basic_waitable_timer<base::Clock> timer;
+    Fetch* fetch;  // null: told, or over
+  };
   using MaybeFailure = std::optional<shield::FailureKind>;
 
   asio::awaitable<bool> answered_by_store();
@@ -35,6 +44,10 @@ class Fetch {
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
   void publish();
+  bool stale_may_stand_in() const noexcept;
+  void hold_back();
+  void let_go_of_head() noexcept;
+  void tell_head() noexcept;
   asio::awaitable<bool> receive();
   asio::awaitable<bool> receive_length(std::uint64_t left);
   asio::awaitable<bool> receive_chunked();
@@ -45,6 +58,7 @@ class Fetch {
   void store_it();
   void settle(bool whole);
   void fail(shield::FailureKind kind);
+  void remember_failure(int status) noexcept;
   void note(observe::FetchResult result);
 
   // COA-2: it goes on without a requester: an unsafe one whose request is whole, and a shared one that may be stored.
@@ -72,6 +86,7 @@ class Fetch {
   cache::FetchTimes times_;
   cache::Storability verdict_;
   base::Ref<cache::StoredResponse> place_;
+  std::shared_ptr<HeldBack> held_back_;
   base::SteadyTime started_{};
   std::uint64_t held_ = 0;  // bytes counted in shared_.flight_bytes
   bool storing_ = false;    // the answer may still end in the store

@@ -1,6 +1,6 @@
-// What is remembered of one primary key beside its entries: a hit-for-miss marker, what invalidated it, and the names of
-// an announced vary spec. Made only when one of them is needed, one allocation and the names. Threads: guarded by the
-// shard's mutex.
+// What is remembered of one primary key beside its entries: a hit-for-miss marker, that the origin failed, what invalidated
+// it, and the names of an announced vary spec. Made only when one of them is needed, one allocation and the names. Threads:
+// guarded by the shard's mutex.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "hook.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/cache/reuse.hpp"
+#include "weir/store/store.hpp"
 
 namespace weir::store {
 
@@ -40,11 +41,16 @@ class KeyRecord {
   std::vector<std::string> const& names() const noexcept { return names_; }
 
   bool marks(base::SteadyTime now) const noexcept { return now < marker_until; }
+  bool fails(base::SteadyTime now) const noexcept { return now < failed_until; }
   // Nothing in it counts any more, if no entry under the key is overruled by it.
-  bool idle(base::SteadyTime now) const noexcept { return !marks(now) && !announces(now) && remember_until <= now; }
+  bool idle(base::SteadyTime now) const noexcept {
+    return !marks(now) && !fails(now) && !announces(now) && remember_until <= now;
+  }
 
   Hook hook;
   base::SteadyTime marker_until{};
+  base::SteadyTime failed_until{};
+  Failed failed;
   base::SteadyTime remember_until{};  // of the invalidation, where nothing is stored
 
  private:

@@ -86,6 +86,11 @@ void MemoryStore::mark_hit_for_miss(std::string_view key, std::uint64_t hash, ba
   impl_->shard(hash).mark_hit_for_miss(key, hash, until, now);
 }
 
+void MemoryStore::remember_failure(std::string_view key, std::uint64_t hash, Failed failed, base::SteadyTime until,
+                                   base::Now now) noexcept {
+  impl_->shard(hash).remember_failure(key, hash, failed, until, now);
+}
+
 std::size_t MemoryStore::invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                                     base::SteadyTime record_until, base::Now now) noexcept {
   return impl_->shard(hash).invalidate(key, hash, mode, number, record_until, now);

@@ -84,6 +84,7 @@ Lookup Shard::peek(Question const& question, base::Now now) noexcept {
   if (record != nullptr) {
     if (best != nullptr) found.overrule = record->overrule(best->facts().purge_number);
     found.has_vary_spec |= record->announces(now.steady);
+    if (best == nullptr && record->fails(now.steady)) found.failed = record->failed;
     found.hit_for_miss = record->marks(now.steady) && (best == nullptr || !is_live(*best, found.overrule, now.steady));
   }
   return found;
@@ -153,7 +154,7 @@ Put Shard::put(cache::Entry entry, std::uint64_t hash, base::SteadyTime keep_unt
   } else {
     link(entry, index_.take_ghost(hash) ? Place::main : Place::small, 0);
   }
-  if (record != nullptr) record->marker_until = {};
+  if (record != nullptr) record->marker_until = record->failed_until = {};
 
   std::uint32_t variants = 0;
   for_each(

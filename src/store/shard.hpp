@@ -80,6 +80,8 @@ class alignas(64) Shard {
   void announce_vary(std::string_view key, std::uint64_t hash, std::vector<std::string> const& names,
                      base::SteadyTime until) noexcept;
   void mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until, base::Now now) noexcept;
+  void remember_failure(std::string_view key, std::uint64_t hash, Failed failed, base::SteadyTime until,
+                        base::Now now) noexcept;
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept;
 

@@ -22,6 +22,19 @@ void Shard::announce_vary(std::string_view key, std::uint64_t hash, std::vector<
   bound_records(*record, released);
 }
 
+void Shard::remember_failure(std::string_view key, std::uint64_t hash, Failed failed, base::SteadyTime until,
+                             base::Now now) noexcept {
+  Released released;
+  std::lock_guard const lock(mutex_);
+  see(now);
+  if (until <= now.steady) return;
+  KeyRecord* const record = find_or_make_record(key, hash);
+  if (record == nullptr) return;  // no memory: the next request asks the origin again
+  record->failed = failed;
+  record->failed_until = until;
+  bound_records(*record, released);
+}
+
 std::size_t Shard::invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                               base::SteadyTime record_until, base::Now now) noexcept {
   Released released;
@@ -52,7 +65,7 @@ std::size_t Shard::invalidate(std::string_view key, std::uint64_t hash, cache::I
       return hit;
     }
   }
-  record->marker_until = {};
+  record->marker_until = record->failed_until = {};
   record->remember_until = std::max(record->remember_until, record_until);
   record->add(mode, number, now.steady);
   bound_records(*record, released);

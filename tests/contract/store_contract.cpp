@@ -302,6 +302,25 @@ TEST_P(StoreContract, storable_response_replaces_the_marker) {
   EXPECT_FALSE(peek("k").hit_for_miss) << "gone, not hidden";
 }
 
+// NEG-1
+TEST_P(StoreContract, failure_is_remembered_until_its_time_or_until_something_is_known) {
+  auto const fail = [&] { store_->remember_failure("k", hash("k"), {503, 7}, in(10s), now()); };
+  fail();
+  EXPECT_EQ(peek("k").failed.status, 503);
+  EXPECT_EQ(find("k").failed.retry_after, 7U);
+  EXPECT_EQ(peek("other").failed.status, 0);
+  turn(10s);
+  EXPECT_EQ(peek("k").failed.status, 0);
+  fail();
+  invalidate("k", Invalidation::invalid, 2, 1min);
+  EXPECT_EQ(peek("k").failed.status, 0);
+  fail();
+  put({.purge_number = 3});
+  EXPECT_EQ(peek("k").failed.status, 0);
+  fail();
+  EXPECT_EQ(peek("k").failed.status, 0) << "something is stored";
+}
+
 // STO-5, STO-6
 TEST_P(StoreContract, refused_put_leaves_the_marker) {
   invalidate("k", Invalidation::invalid, 5, 1min);

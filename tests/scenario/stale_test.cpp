@@ -213,5 +213,65 @@ TEST(Stale, EarlyRefreshStartsBeforeExpiryAndOnlyOnce) {
   EXPECT_EQ(weir.outcome(observe::Outcome::miss), 1U);
 }
 
+// COA-9, STL-2: with something stale at hand a body that breaks early ends in stale, for all; and counts as what it was.
+TEST(Stale, ABodyThatBreaksEarlyEndsInStale) {
+  ScriptedOrigin origin;
+  Gate gate;
+  std::string const big(100'000, 'x');
+  auto const fields = [](std::size_t size) {
+    return Fields{{"Cache-Control", "max-age=20, stale-if-error=600"}, {"Content-Length", std::to_string(size)}};
+  };
+  origin.answer("/x", {Script().head(200, fields(3)).body("old"),
+                       Script().head(200, fields(big.size())).body(big.substr(0, 30'000)).wait(gate).reset()});
+  Weir weir(origin, "coalesce: {hold_time: 30s}");
+  EXPECT_EQ(get(weir.port(), "/x").body, "old");
+  weir.turn(21s);
+  Burst burst(weir.port(), 20);
+  burst.get("/x");
+  ASSERT_TRUE(weir.waits_for_waiters(20));
+  ASSERT_TRUE(origin.waits_for_calls(2));
+  gate.open();
+  burst.collect();
+  for (auto const& response : burst.responses()) {
+    ASSERT_EQ(response.body, "old");
+    ASSERT_EQ(cache_status(response).detail(), "stale-if-error");
+    ASSERT_EQ(cache_status(response).fwd(), "stale");
+  }
+  EXPECT_EQ(origin.calls(), 2U);
+  EXPECT_EQ(weir.metric(R"(weir_not_stored_total{reason="broken"})"), 1);
+}
+
+// COA-9: the head is told after `hold` bytes, after `hold_time`, or at the body's end, whichever comes first.
+TEST(Stale, AHeldHeadIsToldInTime) {
+  struct Row {
+    std::string name;
+    std::size_t sent_before_gate;
+    base::Duration turned;
+  };
+  for (auto const& row : {Row{"bytes", 70'000, 0s}, Row{"time", 10, 2s}}) {
+    SCOPED_TRACE(row.name);
+    ScriptedOrigin origin;
+    Gate gate;
+    std::string const big(100'000, 'x');
+    Fields const fields{{"Cache-Control", "max-age=20, stale-if-error=600"}, {"Content-Length", std::to_string(big.size())}};
+    auto const first = Script().head(200, fields).body(big.substr(0, row.sent_before_gate));
+    origin.answer("/x", {respond(200, {{"Cache-Control", "max-age=20, stale-if-error=600"}}, "old"),
+                         Script(first).wait(gate).body(big.substr(row.sent_before_gate))});
+    Weir weir(origin);
+    get(weir.port(), "/x");
+    weir.turn(21s);
+    Client client(weir.port());
+    client.send_request("GET", "/x");
+    ASSERT_TRUE(origin.waits_for_calls(2));
+    if (row.turned > 0s) {
+      ASSERT_TRUE(weir.waits_for_waiters(1));
+      weir.turn(row.turned);
+    }
+    EXPECT_EQ(client.read_at_least(10).status, 200);
+    gate.open();
+    EXPECT_EQ(client.read().body, big);
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -45,6 +45,7 @@ class Exchange {
   struct Decision {
     What what = What::refuse;
     int status = 500;  // refuse
+    store::Failed failed;  // refuse: because of that
     shield::FailureKind failure = shield::FailureKind::internal;
     ForwardAs forward = ForwardAs::whole;  // join, alone
     observe::FetchClass why = observe::FetchClass::bypass;

@@ -31,6 +31,8 @@ class MemoryStore final : public Store {
   void announce_vary(std::string_view key, std::uint64_t hash, std::vector<std::string> const& names,
                      base::SteadyTime until) noexcept override;
   void mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until, base::Now now) noexcept override;
+  void remember_failure(std::string_view key, std::uint64_t hash, Failed failed, base::SteadyTime until,
+                        base::Now now) noexcept override;
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept override;
   StoreStats stats() const noexcept override;

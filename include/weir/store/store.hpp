@@ -1,6 +1,6 @@
 // Where entries live. One interface, every store passes tests/contract. A store keeps, under each primary key: variants
 // (entries, each with the selector that chose it), the vary spec (union of the names of live and announced variants), at
-// most one hit-for-miss marker, and at most one invalidation record. Threads: every call from any thread.
+// most one hit-for-miss marker, one failure and one invalidation record. Threads: every call from any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,17 @@ struct Question {
   cache::KeyRules const* rules = nullptr;
 };
 
+// NEG-1: what is remembered of a failure; status 0: nothing.
+struct Failed {
+  std::uint16_t status = 0;
+  std::uint32_t retry_after = 0;        // seconds; 0: the origin gave none
+};
+
 struct Lookup {
   cache::Entry entry;                   // of the variants that the request selects, the one fetched last; null: none
   cache::Overrule overrule;             // what was said about it since (SRV-6, purge)
   bool hit_for_miss = false;            // a marker stands, and no live entry fits; a stale one may be beside it
+  Failed failed;                        // the origin just failed, and nothing is stored that fits
   bool has_vary_spec = false;           // variants are known: the flight's key is the variant key
 };
 
@@ -65,6 +72,9 @@ class Store {
                              base::SteadyTime until) noexcept = 0;
   // STO-5. Does nothing where an entry is live under the key: fresh, not `no_cache`, and not overruled.
   virtual void mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until, base::Now now) noexcept = 0;
+  // NEG-1. Gone when something is stored under the key, or invalidated.
+  virtual void remember_failure(std::string_view key, std::uint64_t hash, Failed failed, base::SteadyTime until,
+                                base::Now now) noexcept = 0;
   // SRV-6 and purge of one key. All variants with a lower number are overruled by `mode`; `hard` frees them at once. With
   // `record_until` in the future the number is remembered even where nothing is stored, so that a fetch under way cannot
   // store what it began before. The marker goes. Returns how many variants it hit.
