@@ -115,7 +115,8 @@ asio::awaitable<void> Fetch::run() {
   }
   if (order_.unsafe) invalidate();
   publish();
-  bool const whole = co_await receive();
+  bool whole = co_await receive();
+  if (!whole && may_resume()) whole = co_await resume();
   if (!whole && storing_) local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
   if (!whole && held_back_) co_return fail(abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken);
   settle(whole);
@@ -150,19 +151,18 @@ asio::awaitable<bool> Fetch::answered_by_store() {
 asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
   bool const repeatable = http::is_idempotent(order_.request.method_id) && !order_.upload;
   if (!inbox_) inbox_ = local_.inboxes.take();
-  auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough);
+  auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough, give_up_at());
   if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ &&
       !abandoned_) {
     note(FetchResult::broken);
     order_.why = observe::FetchClass::retry;
-    failure = co_await attempt(origin::Want::new_only);
+    failure = co_await attempt(origin::Want::new_only, give_up_at());
   }
   co_return failure;
 }
 
-asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want) {
+asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::SteadyTime due) {
   any_byte_ = false;
-  auto const due = give_up_at();
   if (!connection_ || want == origin::Want::new_only) {
     connection_.reset();
     auto connected = co_await order_.pool->connect(want, due);

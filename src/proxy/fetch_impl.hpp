@@ -1,6 +1,5 @@
 // One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_admission.cpp has the limiter and
-// the breaker, fetch_body.cpp receives the body.
-// Threads: its one worker.
+// the breaker, fetch_body.cpp receives the body, fetch_resume.cpp the rest of one that broke off. Threads: its one worker.
 #pragma once
 
 #include <optional>
@@ -37,7 +36,7 @@ class Fetch {
   void tell_breaker_of_body(bool whole) noexcept;
   void tell_breaker_of_failure(shield::FailureKind kind) noexcept;
   asio::awaitable<MaybeFailure> ask();
-  asio::awaitable<MaybeFailure> attempt(origin::Want want);
+  asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
   asio::awaitable<MaybeFailure> read_head();
   bool freshen();
   void invalidate();
@@ -55,6 +54,9 @@ class Fetch {
   asio::awaitable<std::span<char>> room();
   asio::awaitable<wire::Transferred> read(std::span<char> into);
   void took(std::size_t bytes);
+  bool may_resume() const noexcept;
+  bool continues_body() const;
+  asio::awaitable<bool> resume();
   void store_it();
   void settle(bool whole);
   void fail(shield::FailureKind kind);
@@ -89,6 +91,7 @@ class Fetch {
   std::shared_ptr<HeldBack> held_back_;
   base::SteadyTime started_{};
   std::uint64_t held_ = 0;  // bytes counted in shared_.flight_bytes
+  bool resumed_ = false;
   bool storing_ = false;    // the answer may still end in the store
   bool abandoned_ = false;  // nobody waits or reads (now)
   bool any_byte_ = false;   // of the response in the last attempt
