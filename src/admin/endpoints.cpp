@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "purge_endpoint.hpp"
 #include "weir/admin/sources.hpp"
 #include "weir/observe/build.hpp"
 #include "weir/observe/json_text.hpp"
@@ -154,6 +155,9 @@ Router admin_endpoints(Sources const& sources) {
       {.method = "GET", .path = "/v1/stats", .handler = [sources](Call const&) { return answer_stats(sources.stats()); }});
   router.add({.method = "GET", .path = "/v1/flights", .handler = [sources](Call const& call) {
                 return answer_flights(sources, call);
+              }});
+  router.add({.method = "POST", .path = "/v1/purge", .changes = true, .handler = [sources](Call const& call) {
+                return answer_purge(sources, call);
               }});
   router.add({.method = "POST", .path = "/v1/drain", .changes = true, .handler = [sources](Call const&) {
                 sources.drain();

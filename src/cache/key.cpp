@@ -138,6 +138,20 @@ void append_url_key(std::string_view scheme, std::string_view authority, Forward
   append_url(scheme, authority, target, out);
 }
 
+KeyUrl url_of(std::string_view key) noexcept {
+  KeyUrl url;
+  while (auto const part = take_part(key)) {
+    if (part->tag == tag::scheme) url.scheme = part->bytes;
+    if (part->tag == tag::host) url.authority = part->bytes;
+    if (part->tag == tag::path) url.path = part->bytes;
+    if (part->tag == tag::query) {
+      url.query = part->bytes;
+      url.has_query = true;
+    }
+  }
+  return url;
+}
+
 std::string describe_key(std::string_view key) {
   std::string out;
   while (auto const part = take_part(key)) describe_part(*part, out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -32,9 +33,13 @@ StoredResponse::StoredResponse(Parts const& parts, std::size_t body_size, base::
       account_(&account),
       owner_(std::move(owner)),
       body_size_(body_size),
+      checked_at_(parts.facts.purge_number),
       selector_size_(narrow(parts.selector.size())),
-      head_size_(narrow(parts.head.size())) {
-  char* out = reinterpret_cast<char*>(this + 1);
+      head_size_(narrow(parts.head.size())),
+      tag_count_(narrow(parts.tags.size())) {
+  auto* const tags = reinterpret_cast<Tag*>(this + 1);
+  std::uninitialized_copy(parts.tags.begin(), parts.tags.end(), tags);
+  char* out = reinterpret_cast<char*>(tags + parts.tags.size());
   out = append(out, parts.key);
   out = append(out, parts.selector);
   append(out, parts.head);
@@ -42,12 +47,14 @@ StoredResponse::StoredResponse(Parts const& parts, std::size_t body_size, base::
 }
 
 std::size_t StoredResponse::footprint() const noexcept {
-  return with_malloc_overhead(sizeof(StoredResponse) + key_size_ + selector_size_ + head_size_ + body_size_);
+  return with_malloc_overhead(sizeof(StoredResponse) + tag_count_ * sizeof(Tag) + key_size_ + selector_size_ + head_size_ +
+                              body_size_);
 }
 
 base::Ref<StoredResponse> StoredResponse::allocate(Parts const& parts, std::size_t body_size,
                                                    base::Ref<StoredResponse const> owner, MemoryAccount& account) {
-  auto const in_front = sizeof(StoredResponse) + parts.key.size() + parts.selector.size() + parts.head.size();
+  auto const in_front =
+      sizeof(StoredResponse) + parts.tags.size_bytes() + parts.key.size() + parts.selector.size() + parts.head.size();
   if (body_size > std::numeric_limits<std::size_t>::max() / 2 - in_front) throw std::bad_alloc();
   void* const memory = ::operator new(in_front + body_size);
   return base::Ref<StoredResponse>(new (memory) StoredResponse(parts, body_size, std::move(owner), account));

@@ -34,6 +34,12 @@ bool matches(config::Route const& route, http::Request const& request) noexcept 
 
 }  // namespace
 
+config::Policy const& policy_in(config::Site const& site, http::Request const& request) noexcept {
+  for (auto const& candidate : site.routes)
+    if (matches(candidate, request)) return candidate.policy;
+  return site.policy;
+}
+
 Routed route(config::Settings const& settings, http::Request const& request) noexcept {
   Routed routed;
   if (settings.sites.size() == 1 && settings.sites.front().hosts.empty()) {
@@ -54,12 +60,7 @@ Routed route(config::Settings const& settings, http::Request const& request) noe
     }
   }
   if (routed.site == nullptr) return routed;
-  routed.policy = &routed.site->policy;
-  for (auto const& candidate : routed.site->routes) {
-    if (!matches(candidate, request)) continue;
-    routed.policy = &candidate.policy;
-    break;
-  }
+  routed.policy = &policy_in(*routed.site, request);
   return routed;
 }
 

@@ -96,6 +96,11 @@ std::size_t MemoryStore::invalidate(std::string_view key, std::uint64_t hash, ca
   return impl_->shard(hash).invalidate(key, hash, mode, number, record_until, now);
 }
 
+void MemoryStore::visit(std::function<void(cache::StoredResponse const&)> const& call) const {
+  for (auto const& shard : impl_->shards)
+    for (auto const& entry : shard.entries()) call(*entry);
+}
+
 StoreStats MemoryStore::stats() const noexcept {
   StoreStats stats;
   stats.bytes = impl_->budget.account.bytes();

@@ -245,6 +245,16 @@ Shard::Swept Shard::sweep(base::Now now, std::size_t max_nodes) noexcept {
   return swept;
 }
 
+std::vector<cache::Entry> Shard::entries() const {
+  std::lock_guard const lock(mutex_);
+  std::vector<cache::Entry> entries;
+  entries.reserve(small_.size() + main_.size());
+  for (auto const* queue : {&small_, &main_})
+    for (Hook* hook = queue->empty() ? nullptr : &queue->front(); hook != nullptr; hook = hook->queue_next)
+      entries.emplace_back(&entry_of(*hook));
+  return entries;
+}
+
 void Shard::add_to(StoreStats& stats) const noexcept {
   std::lock_guard const lock(mutex_);
   stats.entries += small_.size() + main_.size();

@@ -96,6 +96,7 @@ class alignas(64) Shard {
   // Looks at about `max_nodes`, fewer when enough was dropped for one hold of the mutex.
   Swept sweep(base::Now now, std::size_t max_nodes) noexcept;
 
+  std::vector<cache::Entry> entries() const;
   void add_to(StoreStats& stats) const noexcept;
 
  private:

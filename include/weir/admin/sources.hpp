@@ -13,6 +13,7 @@
 #include "weir/admin/router.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/observe/metrics.hpp"
+#include "weir/proxy/purge.hpp"
 #include "weir/shield/limiter.hpp"
 
 namespace weir::admin {
@@ -57,6 +58,7 @@ struct Sources {
   std::function<std::vector<FlightLine>(std::size_t at_most)> flights;
   std::function<Stats()> stats;
   std::function<Readiness()> readiness;
+  std::function<proxy::PurgeResult(proxy::PurgeOrder const&)> purge;
   std::function<void()> drain;  // returns at once
 };
 

@@ -39,6 +39,13 @@ void append_primary_key(http::Request const& request, ForwardTarget const& targe
 // key headers or cookies (those parts are left out).
 void append_url_key(std::string_view scheme, std::string_view authority, ForwardTarget const& target, KeyBytes& out);
 
+// The URL of a primary key; views into it. For purges and listings, which begin with entries.
+struct KeyUrl {
+  std::string_view scheme, authority, path, query;
+  bool has_query = false;
+};
+KeyUrl url_of(std::string_view key) noexcept;
+
 // For /v1/flights, logs and explain: "GET http://host/path?query" with keyed fields behind it. Never parsed.
 std::string describe_key(std::string_view key);
 // The partition of LIM-2: scheme, host and path without the query, as a slice-free copy.

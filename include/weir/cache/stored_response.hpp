@@ -1,4 +1,4 @@
-// A stored response: immutable, one allocation (facts, key, selector, head bytes, body), an intrusive count. A refresh by
+// A stored response: immutable, one allocation (facts, tags, key, selector, head bytes, body), an intrusive count. A refresh by
 // 304 is a second, small one that points at the allocation which owns the body, never at another refresh. Owner: whoever
 // holds a Ref; the store holds one while the entry is live. Threads: any, except `hook`, which belongs to the store's
 // shard mutex, and the building phase, which belongs to the fetch.
@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "weir/base/clock.hpp"
@@ -25,6 +26,9 @@ class MemoryAccount {
  private:
   std::atomic<std::size_t> bytes_{0};
 };
+
+// The hash of a tag, a group, a URL, ... that a purge may name (cache/epochs.hpp).
+using Tag = std::uint64_t;
 
 class StoredResponse final : public base::Counted<StoredResponse> {
   std::uint32_t key_size_;  // first, in the hole behind the count
@@ -47,6 +51,7 @@ class StoredResponse final : public base::Counted<StoredResponse> {
     std::string_view selector;  // encoded Vary names and request values that selected it (cache/vary.hpp); empty: no Vary
     std::string_view head;      // status line and field lines, each with CRLF, no blank line; as sent to clients
     Facts facts;
+    std::span<Tag const> tags{};
   };
 
   // `body_size` bytes of body area, to be filled through `body_area` before the response is shown to anyone else (or
@@ -57,6 +62,7 @@ class StoredResponse final : public base::Counted<StoredResponse> {
                                              MemoryAccount& account);
   static void destroy(StoredResponse const* response) noexcept;
 
+  std::span<Tag const> tags() const noexcept { return {reinterpret_cast<Tag const*>(this + 1), tag_count_}; }
   std::string_view key() const noexcept { return {trailer(), key_size_}; }
   std::string_view selector() const noexcept { return {trailer() + key_size_, selector_size_}; }
   std::string_view head() const noexcept { return {trailer() + key_size_ + selector_size_, head_size_}; }
@@ -76,6 +82,10 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   // The refresh came to nothing: another may begin `patience` from now.
   void release_refresh(base::SteadyTime now, base::Duration patience) const noexcept;
 
+  // PRG-1: the purge number up to which nothing overrules it; at first the one at which its fetch began. Any thread.
+  std::uint64_t checked_at() const noexcept { return checked_at_.load(std::memory_order_relaxed); }
+  void set_checked_at(std::uint64_t number) const noexcept { checked_at_.store(number, std::memory_order_relaxed); }
+
   mutable Hook hook;
 
  private:
@@ -84,14 +94,15 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   ~StoredResponse() = default;
   static base::Ref<StoredResponse> allocate(Parts const& parts, std::size_t body_size, base::Ref<StoredResponse const> owner,
                                             MemoryAccount& account);
-  char const* trailer() const noexcept { return reinterpret_cast<char const*>(this + 1); }
+  char const* trailer() const noexcept { return reinterpret_cast<char const*>(this + 1) + tag_count_ * sizeof(Tag); }
   char const* own_body() const noexcept { return trailer() + key_size_ + selector_size_ + head_size_; }
 
   Facts facts_;
   MemoryAccount* account_;
   base::Ref<StoredResponse const> owner_;  // of the body; null: this
   std::size_t body_size_;                  // of the own body
-  std::uint32_t selector_size_, head_size_;
+  mutable std::atomic<std::uint64_t> checked_at_;
+  std::uint32_t selector_size_, head_size_, tag_count_;
 };
 
 using Entry = base::Ref<StoredResponse const>;

@@ -53,6 +53,7 @@ class Daemon {
   std::size_t worker_count_;
   cache::MemoryAccount memory_;
   cache::PurgeNumber purges_;
+  cache::Epochs epochs_;
   store::MemoryStore store_;
   proxy::Mailboxes mailboxes_;
   std::map<std::string, std::unique_ptr<proxy::OriginState>> origins_;

@@ -12,6 +12,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "weir/cache/epochs.hpp"
 #include "weir/cache/purge_number.hpp"
 #include "weir/cache/stored_response.hpp"
 #include "weir/config/settings.hpp"
@@ -40,6 +41,7 @@ struct Shared {
   store::Store& store;
   shield::FlightTable& flights;
   cache::PurgeNumber& purges;
+  cache::Epochs& epochs;
   cache::MemoryAccount& memory;
   Mailboxes& mailboxes;
   std::map<std::string, std::unique_ptr<OriginState>>& origins;

@@ -15,6 +15,9 @@ struct Routed {
   config::Policy const* policy = nullptr;
 };
 
+// Of a site that was chosen already.
+config::Policy const& policy_in(config::Site const& site, http::Request const& request) noexcept;
+
 Routed route(config::Settings const& settings, http::Request const& request) noexcept;
 
 }  // namespace weir::proxy

@@ -35,6 +35,7 @@ class MemoryStore final : public Store {
                         base::Now now) noexcept override;
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept override;
+  void visit(std::function<void(cache::StoredResponse const&)> const& call) const override;
   StoreStats stats() const noexcept override;
 
   // Drops what has passed its keep_until, a bounded number of nodes a call; a worker calls it now and then.

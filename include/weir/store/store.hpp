@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,9 @@ class Store {
   // store what it began before. The marker goes. Returns how many variants it hit.
   virtual std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                                  base::SteadyTime record_until, base::Now now) noexcept = 0;
+
+  // Every entry that this process holds, as it stands while this goes on; nothing is held during a call.
+  virtual void visit(std::function<void(cache::StoredResponse const&)> const& call) const = 0;
 
   virtual StoreStats stats() const noexcept = 0;
 };

@@ -1,0 +1,91 @@
+#include "weir/observe/hot_keys.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+namespace weir::observe {
+namespace {
+
+void sort(std::vector<HotKey>& keys) {
+  std::sort(keys.begin(), keys.end(),
+            [](HotKey const& a, HotKey const& b) { return a.count != b.count ? a.count > b.count : a.key < b.key; });
+}
+
+}  // namespace
+
+void Hottest::count(std::string_view key, std::uint64_t hash, std::uint64_t weight) {
+  auto const end = hashes_.begin() + static_cast<std::ptrdiff_t>(size_);
+  auto const found = std::find(hashes_.begin(), end, hash);
+  if (found != end) {
+    counts_[static_cast<std::size_t>(found - hashes_.begin())] += weight;
+    return;
+  }
+  std::size_t place = size_;
+  std::uint64_t before = 0;
+  if (size_ < hot_key_count) {
+    ++size_;
+  } else {
+    auto const least = std::min_element(counts_.begin(), counts_.end());
+    place = static_cast<std::size_t>(least - counts_.begin());
+    before = *least;
+  }
+  hashes_[place] = hash;
+  counts_[place] = before + weight;
+  errors_[place] = before;
+  keys_[place].assign(key.substr(0, hot_key_bytes));
+}
+
+std::vector<HotKey> Hottest::all() const {
+  std::vector<HotKey> keys;
+  for (std::size_t i = 0; i < size_; ++i) keys.push_back({keys_[i], counts_[i], errors_[i]});
+  sort(keys);
+  return keys;
+}
+
+void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash, std::string_view path) {
+  bool const hit = outcome == Outcome::hit || outcome == Outcome::stale;
+  bool const miss = outcome == Outcome::miss || outcome == Outcome::pass || outcome == Outcome::error;
+  if (hit && ++hits_ % hit_sample != 0) return;
+  std::uint64_t const weight = hit ? hit_sample : 1;
+  std::lock_guard const lock(mutex_);
+  requests_ += weight;
+  hottest_[static_cast<std::size_t>(Hot::requests)].count(key, hash, weight);
+  if (outcome == Outcome::collapsed) hottest_[static_cast<std::size_t>(Hot::collapsed)].count(key, hash, 1);
+  if (!miss) return;
+  ++misses_;
+  hottest_[static_cast<std::size_t>(Hot::misses)].count(key, hash, 1);
+  missed_paths_.count(path, std::hash<std::string_view>{}(path), 1);
+}
+
+std::vector<HotKey> HotKeys::hottest(Hot what) const {
+  std::lock_guard const lock(mutex_);
+  return hottest_[static_cast<std::size_t>(what)].all();
+}
+
+HotKeys::Window HotKeys::end_window() {
+  std::lock_guard const lock(mutex_);
+  Window window{requests_, misses_, missed_paths_.all()};
+  requests_ = misses_ = 0;
+  missed_paths_.clear();
+  return window;
+}
+
+std::vector<HotKey> merged(std::vector<std::vector<HotKey>> const& lists, std::size_t most) {
+  std::unordered_map<std::string, HotKey> by_key;
+  for (auto const& list : lists) {
+    for (auto const& one : list) {
+      auto& sum = by_key[one.key];
+      sum.key = one.key;
+      sum.count += one.count;
+      sum.error += one.error;
+    }
+  }
+  std::vector<HotKey> keys;
+  for (auto& [_, key] : by_key) keys.push_back(std::move(key));
+  sort(keys);
+  if (keys.size() > most) keys.resize(most);
+  return keys;
+}
+
+}  // namespace weir::observe
