@@ -141,6 +141,15 @@ bool not_modified_matches(std::string_view stored_etag, http::Response const& no
   return http::weak_match(stored_etag, *etag);
 }
 
+bool head_is_about(std::string_view stored_etag, std::string_view stored_last_modified, std::uint64_t stored_size,
+                   http::Response const& head) noexcept {
+  auto const etag = head.fields.first(FieldId::etag);
+  if (etag && !http::weak_match(stored_etag, *etag)) return false;
+  auto const modified = head.fields.first(FieldId::last_modified);
+  if (modified && *modified != stored_last_modified) return false;
+  return !head.fields.has(FieldId::content_length) || head.framing.length == stored_size;
+}
+
 int parse_head_status(std::string_view head) noexcept {
   int status = 0;
   auto const space = head.substr(0, head.find("\r\n")).find(' ');

@@ -121,6 +121,10 @@ Exchange::Decision Exchange::decide(base::Now now) {
   decision.what = What::alone;
   decision.cache_status.forwarded = readable ? Forwarded::bypass : Forwarded::method;
   decision.outcome = Outcome::bypass;
+  if (may_stand_for_get()) {
+    key_as_get();
+    decision.may_store = true;
+  }
   return decision;
 }
 
@@ -246,6 +250,7 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
   Parking parking(local_.io.get_executor(), local_.worker);
   shield::SlotWaiter waiter;
   parking.attach(waiter);
+  if (hears_interims()) parking.attach_nudge(waiter.interim);
   auto joined = join(waiter);
   switch (joined.joined) {
     case shield::Joined::read_now:
@@ -328,7 +333,7 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.hash = hash_;
   order.shared = decision_.what == What::join;
   if (order.shared) order.selector = joined_selector_;
-  order.may_store = decision_.may_store && request_.method_id == Method::get;
+  order.may_store = decision_.may_store && (request_.method_id == Method::get || request_.method_id == Method::post);
   if (order.shared) order.may_store = true;
   order.requester.method = order.request.method_id;
   order.requester.has_authorization = asker_.has_authorization;
@@ -361,8 +366,10 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
   auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
   client_->watch(parking);
   for (;;) {
+    if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
     auto const woken = co_await parking.until(due);
     if (woken == Woken::resumed) break;
+    if (woken == Woken::nudged) continue;
     if (woken == Woken::late && due < end) {
       bool const stale =
           decision_.entry &&
@@ -383,6 +390,8 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
     break;
   }
   client_->end_watch();
+  co_await parking.until_free(waiter.interim);
+  if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
   local_.metrics.coalesce_wait.observe(base::Clock::now() - from);
 }
 

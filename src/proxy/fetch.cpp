@@ -114,6 +114,7 @@ asio::awaitable<void> Fetch::run() {
     order_.why = observe::FetchClass::mismatch;
   }
   if (order_.unsafe) invalidate();
+  if (order_.request.method_id == http::Method::head && !order_.key.empty()) update_stored();
   publish();
   bool whole = co_await receive();
   if (!whole && may_resume()) whole = co_await resume();
@@ -207,6 +208,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
           co_return std::nullopt;
         }
         if (head.response.status == 100 && order_.upload) order_.upload->continued();
+        if (head.response.status > 101) tell_interim(head.response);
         continue;
       }
     }
@@ -222,49 +224,13 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
   }
 }
 
-// SRV-2: a 304 to our validators. False: it is about something else.
-bool Fetch::freshen() {
-  auto const& stored = *order_.basis;
-  if (!cache::not_modified_matches(stored.etag(), response_)) {
-    note(FetchResult::not_modified);
-    return false;
-  }
-  auto const& policy = *order_.policy;
-  order_.requester.fields = order_.request.fields.fields();
-  verdict_ = cache::storability_freshened(order_.requester, stored.head(), stored.facts(), response_, times_, policy.key,
-                                          policy.storable, policy.freshness, local_.chance());
-  auto facts = verdict_.facts;
-  cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
-  auto const head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, &facts);
-  auto const entry =
-      cache::StoredResponse::refreshed({order_.key, stored.selector(), head, facts}, order_.basis, shared_.memory);
-  if (verdict_.store) {
-    place_ = entry;
-    store_it();
-  } else {
-    local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
-    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
-  }
-  note(FetchResult::not_modified);
-  tell_breaker(true);
-  permit_.permit.release();
-  if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
-  local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
-  order_.ticket.publish_entry(entry, true);
-  order_.ticket.leave();
-  return true;
-}
-
 // SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
 void Fetch::invalidate() {
   if (!cache::invalidates(order_.request.method_id, response_.status)) return;
-  http::Request request;
-  request.scheme = order_.request.scheme;
-  request.authority = order_.request.authority;
-  request.path = order_.request.path;
-  request.query = order_.request.query;
-  request.has_query = order_.request.has_query;
+  auto const request = as_asked();
   auto const number = shared_.purges.next();
+  times_.purge_number = number;  // of what this answer may store
+  times_.began = order_.ticket.begins_again(number);
   invalidate(order_.key, number);  // the target, under this request's own keyed fields
   for (auto const& at : cache::invalidated_locations(request, response_)) {
     cache::KeyBytes key;
@@ -281,6 +247,17 @@ void Fetch::invalidate(std::string_view key, std::uint64_t number) {
   shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
 }
 
+// What was asked, as the origin saw its URL. Views into the order.
+http::Request Fetch::as_asked() const noexcept {
+  http::Request request;
+  request.scheme = order_.request.scheme;
+  request.authority = order_.request.authority;
+  request.path = order_.request.path;
+  request.query = order_.request.query;
+  request.has_query = order_.request.has_query;
+  return request;
+}
+
 cache::Storability Fetch::judge() {
   cache::Storability verdict;
   if (!order_.may_store) {
@@ -288,11 +265,14 @@ cache::Storability Fetch::judge() {
     return verdict;
   }
   order_.requester.fields = order_.request.fields.fields();
+  auto const asked = as_asked();
+  order_.requester.request = &asked;
   auto const& policy = *order_.policy;
   auto freshness = policy.freshness;
   bool const missing = response_.status == 404 || response_.status == 410;
   if (missing && policy.negative.default_ttl > base::Duration::zero()) freshness.default_ttl = policy.negative.default_ttl;
   verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, freshness, local_.chance());
+  order_.requester.request = nullptr;
   auto const refuse = [&verdict](cache::NotStored reason) {
     verdict.store = verdict.share = verdict.fresh_on_arrival = false;
     verdict.reason = reason;
@@ -303,7 +283,8 @@ cache::Storability Fetch::judge() {
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
-  if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
+  if (!verdict.store && verdict.reason != cache::NotStored::method)
+    local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
 }
 

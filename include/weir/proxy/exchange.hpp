@@ -44,7 +44,7 @@ class Exchange {
   // What to do about this request, and what to tell about it.
   struct Decision {
     What what = What::refuse;
-    int status = 500;  // refuse
+    int status = 500;      // refuse
     store::Failed failed;  // refuse: because of that
     shield::FailureKind failure = shield::FailureKind::internal;
     ForwardAs forward = ForwardAs::whole;  // join, alone
@@ -74,6 +74,8 @@ class Exchange {
 
   Decision decide(base::Now now);
   Decision decide_cacheable(base::Now now);
+  bool may_stand_for_get() const noexcept;
+  void key_as_get();
   Decision refuse(int status) const;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
   void go_alone();
@@ -84,6 +86,8 @@ class Exchange {
   void start_upload();
   void refresh_in_background();
   std::uint64_t partition() const;
+  bool hears_interims() const noexcept;
+  asio::awaitable<void> relay_interims(shield::SlotWaiter& waiter, Parking& parking);
   FetchOrder make_order(shield::LeaderTicket ticket, observe::FetchClass why) const;
   asio::awaitable<void> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
   asio::awaitable<News> take(shield::SlotWaiter& waiter);

@@ -155,6 +155,22 @@ TEST(NotModified, IsAboutTheStoredResponse) {  // SRV-2
   EXPECT_TRUE(matches("", "ETag: W/\"b\"")) << "validated by Last-Modified";
 }
 
+TEST(HeadAnswer, IsAboutTheStoredResponse) {  // SRV-4
+  auto const is_about = [](char const* fields, std::uint64_t length = 0) {
+    WireResponse wire(std::string("200 OK\n") + fields);
+    wire.response.framing.length = length;
+    return head_is_about("\"a\"", "Sun, 06 Nov 1994 08:49:37 GMT", 5, wire.response);
+  };
+  EXPECT_TRUE(is_about(""));
+  EXPECT_TRUE(is_about("ETag: \"a\"\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\nContent-Length: 5", 5));
+  EXPECT_TRUE(is_about("ETag: W/\"a\"")) << "as with a 304";
+  EXPECT_FALSE(is_about("ETag: \"b\"\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT"));
+  EXPECT_FALSE(is_about("ETag: \"a\"\nLast-Modified: Sun, 06 Nov 1994 08:49:38 GMT"));
+  EXPECT_FALSE(is_about("ETag: \"a\"\nContent-Length: 6", 6));
+  WireResponse const wire("200 OK\nETag: \"a\"");
+  EXPECT_FALSE(head_is_about("", "", 5, wire.response)) << "a validator that the stored response never had";
+}
+
 TEST(ParsedHead, GivesTheFieldsBack) {
   std::string const head = "HTTP/1.1 203 X\r\nA: 1\r\nno colon\r\n: no name\r\nETag:\"x\"\r\n";
   auto const fields = parse_head_fields(head);
