@@ -8,6 +8,8 @@
 namespace weir::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 Fields stands_for(std::string const& location) { return {max_age(60), {"Content-Location", location}, {"ETag", "\"p\""}}; }
 
 // SRV-6: the answer replaces what was stored, which its own invalidation has made invalid.
