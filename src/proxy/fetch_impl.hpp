@@ -39,6 +39,7 @@ class Fetch {
   asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
   asio::awaitable<MaybeFailure> read_head();
   void tell_interim(http::Response const& interim);
+  asio::awaitable<void> hand_over();
   bool freshen();
   base::Ref<cache::StoredResponse> refreshed(cache::Entry const& stored);
   void update_stored();
