@@ -84,9 +84,11 @@ void append_fields(http::Fields fields, int from_version, HeadOptions const& opt
   append_line("Via", from_version == 10 ? "1.0 weir" : "1.1 weir", out);
 }
 
-// What a 304 may not say about a stored body: how it is framed, coded and typed. Servers put a default Content-Type on 304s.
-bool is_body_bound(FieldId id) noexcept {
-  return id == FieldId::content_encoding || id == FieldId::content_type || id == FieldId::content_range;
+// What a 304 may not say about a stored body: how it is coded and cut, and the digest of its bytes (RFC 9111 3.2; the
+// Content-Digest of a 304 is that of its own content, which is none: RFC 9530 2).
+bool is_body_bound(http::Field const& field) noexcept {
+  if (field.id == FieldId::content_encoding || field.id == FieldId::content_range) return true;
+  return http::equal_ignoring_case(field.name, "content-md5") || http::equal_ignoring_case(field.name, "content-digest");
 }
 
 bool contains_name(http::Fields fields, http::Field const& field) noexcept {
@@ -108,7 +110,7 @@ std::vector<http::Field> freshened_fields(std::string_view stored_head, http::Fi
   auto const stored = parse_head_fields(stored_head);
   bool const has_etag = http::Fields(stored).has(FieldId::etag);
   auto const updates = [&](http::Field const& field) {
-    return !is_body_bound(field.id) && !is_never_kept(field.id) && !(has_etag && field.id == FieldId::etag) &&
+    return !is_body_bound(field) && !is_never_kept(field.id) && !(has_etag && field.id == FieldId::etag) &&
            !not_modified.list_contains(FieldId::connection, field.name);
   };
   std::vector<http::Field> merged;
@@ -137,6 +139,15 @@ bool not_modified_matches(std::string_view stored_etag, http::Response const& no
   if (!etag) return true;
   if (stored_etag.empty()) return !http::is_strong_etag(*etag);
   return http::weak_match(stored_etag, *etag);
+}
+
+bool head_is_about(std::string_view stored_etag, std::string_view stored_last_modified, std::uint64_t stored_size,
+                   http::Response const& head) noexcept {
+  auto const etag = head.fields.first(FieldId::etag);
+  if (etag && !http::weak_match(stored_etag, *etag)) return false;
+  auto const modified = head.fields.first(FieldId::last_modified);
+  if (modified && *modified != stored_last_modified) return false;
+  return !head.fields.has(FieldId::content_length) || head.framing.length == stored_size;
 }
 
 int parse_head_status(std::string_view head) noexcept {

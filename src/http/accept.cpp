@@ -1,7 +1,8 @@
 #include "weir/http/accept.hpp"
 
 #include <algorithm>
-#include <vector>
+
+#include <boost/container/small_vector.hpp>
 
 namespace weir::http {
 namespace {
@@ -62,6 +63,15 @@ std::optional<int> weight_of(Fields request, std::string_view coding) noexcept {
   return found;
 }
 
+void append_weight(int weight, std::string& out) {
+  out.append(";q=0.");
+  for (int unit = full_weight / 10; unit > 0; unit /= 10) out.push_back(static_cast<char>('0' + weight / unit % 10));
+}
+
+bool less_ignoring_case(std::string_view a, std::string_view b) noexcept {
+  return std::ranges::lexicographical_compare(a, b, {}, to_lower, to_lower);
+}
+
 // `available` is `range` or one of its truncations (RFC 4647 3.4).
 bool is_truncation(std::string_view available, std::string_view range) noexcept {
   if (available.empty() || available.size() > range.size()) return false;
@@ -111,7 +121,7 @@ void append_normalized_languages(std::string_view combined, std::string& out) {
     out += lower(trim(combined));
     return;
   }
-  std::vector<Preference> preferences;
+  boost::container::small_vector<Preference, 16> preferences;
   for_each_member(combined, [&preferences](std::string_view member) {
     auto preference = parse_preference(member);
     // The same for a member with a bad weight.
@@ -119,13 +129,18 @@ void append_normalized_languages(std::string_view combined, std::string& out) {
     if (preference.weight > 0 && !preference.name.empty()) preferences.push_back(preference);
     return true;
   });
-  std::stable_sort(preferences.begin(), preferences.end(),
-                   [](Preference const& a, Preference const& b) { return a.weight > b.weight; });
-  bool first = true;
-  for (Preference const& preference : preferences) {
-    if (!first) out.push_back(',');
-    first = false;
-    for (char const c : preference.name) out.push_back(to_lower(c));
+  std::ranges::sort(preferences, [](Preference const& a, Preference const& b) {
+    return a.weight != b.weight ? a.weight > b.weight : less_ignoring_case(a.name, b.name);
+  });
+  int weight = full_weight;
+  for (std::size_t i = 0; i < preferences.size(); ++i) {
+    auto const name = preferences[i].name;
+    if (i > 0) {
+      out.push_back(',');
+      if (less_ignoring_case(name, preferences[i - 1].name)) weight = std::max(weight - 1, 1);
+    }
+    for (char const c : name) out.push_back(to_lower(c));
+    if (weight < full_weight) append_weight(weight, out);
   }
 }
 

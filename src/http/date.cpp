@@ -4,6 +4,8 @@
 #include <array>
 #include <tuple>
 
+#include "weir/http/field.hpp"
+
 namespace weir::http {
 namespace {
 
@@ -14,7 +16,8 @@ constexpr std::array<std::string_view, 7> long_days{"Sunday",   "Monday", "Tuesd
 constexpr std::array<std::string_view, 12> months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                   "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 
-// Reads from the front; the first thing that does not fit makes everything after it fail too.
+// Reads from the front; the first thing that does not fit makes everything after it fail too. Case is no matter (RFC 9111
+// 4.2).
 class Reader {
  public:
   explicit Reader(std::string_view text) noexcept : rest_(text) {}
@@ -22,7 +25,7 @@ class Reader {
   bool ended() const noexcept { return good_ && rest_.empty(); }
 
   bool skip(std::string_view expected) noexcept {
-    good_ = good_ && rest_.starts_with(expected);
+    good_ = good_ && equal_ignoring_case(rest_.substr(0, expected.size()), expected);
     if (good_) rest_.remove_prefix(expected.size());
     return good_;
   }
@@ -44,7 +47,8 @@ class Reader {
 
   // 1 for Jan.
   unsigned month() noexcept {
-    auto const found = std::find(months.begin(), months.end(), rest_.substr(0, 3));
+    auto const found = std::ranges::find_if(
+        months, [name = rest_.substr(0, 3)](std::string_view month) { return equal_ignoring_case(month, name); });
     good_ = good_ && found != months.end();
     if (good_) rest_.remove_prefix(3);
     return static_cast<unsigned>(found - months.begin()) + 1;
@@ -54,11 +58,17 @@ class Reader {
   void day_name(bool whole) noexcept {
     for (std::string_view const day : long_days) {
       std::string_view const name = whole ? day : day.substr(0, 3);
-      if (!rest_.starts_with(name)) continue;
+      if (!equal_ignoring_case(rest_.substr(0, name.size()), name)) continue;
       rest_.remove_prefix(name.size());
       return;
     }
     good_ = false;
+  }
+
+  // RFC 9111 4.2: GMT or UTC, no other zone.
+  void zone() noexcept {
+    skip(" ");
+    skip(equal_ignoring_case(rest_, "UTC") ? "UTC" : "GMT");
   }
 
   // "08:49:37" as seconds of the day; 60 is a leap second.
@@ -124,7 +134,7 @@ std::optional<base::WallTime> parse_imf(std::string_view text) noexcept {
   parts.year = in.number(4);
   in.skip(" ");
   parts.second_of_day = in.time_of_day();
-  in.skip(" GMT");
+  in.zone();
   return in.ended() ? to_time(parts) : std::nullopt;
 }
 
@@ -140,7 +150,7 @@ std::optional<base::WallTime> parse_rfc850(std::string_view text, base::WallTime
   parts.year = in.number(2);
   in.skip(" ");
   parts.second_of_day = in.time_of_day();
-  in.skip(" GMT");
+  in.zone();
   if (!in.ended()) return std::nullopt;
   parts.year = full_year(parts, now);
   return to_time(parts);

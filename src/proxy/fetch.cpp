@@ -1,5 +1,5 @@
 // A fetch from beginning to end, in the order in which things happen.
-#include <charconv>
+#include <array>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -113,7 +113,9 @@ asio::awaitable<void> Fetch::run() {
     order_.basis = nullptr;  // a 304 about another representation (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
+  if (response_.status == 101) co_return co_await hand_over();
   if (order_.unsafe) invalidate();
+  if (order_.request.method_id == http::Method::head && !order_.key.empty()) update_stored();
   publish();
   bool whole = co_await receive();
   if (!whole && may_resume()) whole = co_await resume();
@@ -135,7 +137,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
       order_.ticket.leave();
       co_return true;
     }
-    if (reuse.verdict != cache::Verdict::unusable) order_.basis = found.entry;
+    if (reuse.verdict != cache::Verdict::unusable && !order_.body) order_.basis = found.entry;
     again = found.hit_for_miss;
   }
   if (again) {  // news for everyone: a marker stands, the origin just failed, or the key has variants
@@ -149,7 +151,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
 
 // REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer.
 asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
-  bool const repeatable = http::is_idempotent(order_.request.method_id) && !order_.upload;
+  bool const repeatable = (http::is_idempotent(order_.request.method_id) || order_.body) && !order_.upload;
   if (!inbox_) inbox_ = local_.inboxes.take();
   auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough, give_up_at());
   if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ &&
@@ -177,8 +179,12 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::Ste
   times_.purge_number = flight().purge_number();
   times_.began = flight().began();
   auto const head = order_.request.head(order_.basis.get());
-  auto const sent = co_await connection_->stream->write(asio::buffer(head));
-  if (sent.error) co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
+  std::array<asio::const_buffer, 2> const message{asio::buffer(head),
+                                                  order_.body ? asio::buffer(*order_.body) : asio::const_buffer()};
+  auto const sent = co_await connection_->stream->write(message);
+  // An origin that read only a part of the body may have answered.
+  if (sent.error && (sent.bytes < head.size() || deadline.expired()))
+    co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
   if (order_.upload)
     order_.upload->head_sent(connection_->stream, deadline,
                              order_.origin->settings.timeouts.origin + order_.settings->limits.body_timeout);
@@ -198,8 +204,9 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
       if (head.step == wire::HeadStep::ready) {
         inbox_->begin += head.size;
         scanned = 0;
-        if (head.response.status == 101) co_return FailureKind::bad_response;  // nobody asked for another protocol
-        if (head.response.status >= 200) {
+        bool const switches = order_.tunnel && agrees_to_websocket(head.response);
+        if (head.response.status == 101 && !switches) co_return FailureKind::bad_response;  // nobody asked for that protocol
+        if (head.response.status >= 200 || switches) {
           if (order_.upload) order_.upload->answered();
           response_ = head.response;
           times_.response = base::read_clock();
@@ -207,6 +214,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
           co_return std::nullopt;
         }
         if (head.response.status == 100 && order_.upload) order_.upload->continued();
+        if (head.response.status > 101) tell_interim(head.response);
         continue;
       }
     }
@@ -222,49 +230,13 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
   }
 }
 
-// SRV-2: a 304 to our validators. False: it is about something else.
-bool Fetch::freshen() {
-  auto const& stored = *order_.basis;
-  if (!cache::not_modified_matches(stored.etag(), response_)) {
-    note(FetchResult::not_modified);
-    return false;
-  }
-  auto const& policy = *order_.policy;
-  order_.requester.fields = order_.request.fields.fields();
-  verdict_ = cache::storability_freshened(order_.requester, stored.head(), stored.facts(), response_, times_, policy.key,
-                                          policy.storable, policy.freshness, local_.chance());
-  auto facts = verdict_.facts;
-  cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
-  auto const head = cache::freshen_head(stored.head(), response_, options, times_.response.wall, &facts);
-  auto const entry =
-      cache::StoredResponse::refreshed({order_.key, stored.selector(), head, facts}, order_.basis, shared_.memory);
-  if (verdict_.store) {
-    place_ = entry;
-    store_it();
-  } else {
-    local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
-    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
-  }
-  note(FetchResult::not_modified);
-  tell_breaker(true);
-  permit_.permit.release();
-  if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
-  local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
-  order_.ticket.publish_entry(entry, true);
-  order_.ticket.leave();
-  return true;
-}
-
 // SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
 void Fetch::invalidate() {
   if (!cache::invalidates(order_.request.method_id, response_.status)) return;
-  http::Request request;
-  request.scheme = order_.request.scheme;
-  request.authority = order_.request.authority;
-  request.path = order_.request.path;
-  request.query = order_.request.query;
-  request.has_query = order_.request.has_query;
+  auto const request = as_asked();
   auto const number = shared_.purges.next();
+  times_.purge_number = number;  // of what this answer may store
+  times_.began = order_.ticket.begins_again(number);
   invalidate(order_.key, number);  // the target, under this request's own keyed fields
   for (auto const& at : cache::invalidated_locations(request, response_)) {
     cache::KeyBytes key;
@@ -281,6 +253,17 @@ void Fetch::invalidate(std::string_view key, std::uint64_t number) {
   shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
 }
 
+// What was asked, as the origin saw its URL. Views into the order.
+http::Request Fetch::as_asked() const noexcept {
+  http::Request request;
+  request.scheme = order_.request.scheme;
+  request.authority = order_.request.authority;
+  request.path = order_.request.path;
+  request.query = order_.request.query;
+  request.has_query = order_.request.has_query;
+  return request;
+}
+
 cache::Storability Fetch::judge() {
   cache::Storability verdict;
   if (!order_.may_store) {
@@ -288,11 +271,14 @@ cache::Storability Fetch::judge() {
     return verdict;
   }
   order_.requester.fields = order_.request.fields.fields();
+  auto const asked = as_asked();
+  order_.requester.request = &asked;
   auto const& policy = *order_.policy;
   auto freshness = policy.freshness;
   bool const missing = response_.status == 404 || response_.status == 410;
   if (missing && policy.negative.default_ttl > base::Duration::zero()) freshness.default_ttl = policy.negative.default_ttl;
   verdict = cache::storability(order_.requester, response_, times_, policy.key, policy.storable, freshness, local_.chance());
+  order_.requester.request = nullptr;
   auto const refuse = [&verdict](cache::NotStored reason) {
     verdict.store = verdict.share = verdict.fresh_on_arrival = false;
     verdict.reason = reason;
@@ -303,7 +289,9 @@ cache::Storability Fetch::judge() {
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
-  if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
+  if (order_.policy->collapse == config::Collapse::strict && !verdict.fresh_on_arrival) verdict.share = false;  // COA-17
+  if (!verdict.store && verdict.reason != cache::NotStored::method)
+    local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
 }
 
@@ -339,6 +327,7 @@ void Fetch::publish() {
         head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
   }
   head->stored = verdict_.store;
+  head->kept = verdict_.keep;
   head->shareable = order_.shared && (verdict_.share || (error && may_be_shown_to_all(response_.fields)));
   head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
@@ -398,7 +387,7 @@ void Fetch::store_it() {
   auto const& facts = place_->facts();
   auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
   auto const keep_until = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
-                          order_.policy->freshness.keep;
+                          (order_.body ? base::Duration::zero() : order_.policy->freshness.keep);
   auto const put = shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
   auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
   if (put == store::Put::overruled)
@@ -411,7 +400,7 @@ void Fetch::settle(bool whole) {
   tell_breaker_of_body(whole);
   if (held_back_) tell_head();
   permit_.permit.release();
-  if (whole && storing_ && !flight().overruled()) {
+  if (whole && storing_ && verdict_.keep && !flight().overruled()) {
     if (!place_) {
       auto const& head = *flight().head();
       place_ = cache::StoredResponse::make({order_.key, head.selector, head.head, head.facts},
@@ -446,19 +435,6 @@ void Fetch::fail(FailureKind kind) {
   if (connection_) connection_->stream->close();
   order_.ticket.publish_failure(shield::Failure{kind});
   order_.ticket.leave();
-}
-
-// NEG-1: before anybody is told, so that whoever comes after the flight finds it.
-void Fetch::remember_failure(int status) noexcept {
-  auto const ttl = order_.policy->negative.ttl;
-  if (ttl <= base::Duration::zero() || order_.basis || order_.requester.has_authorization ||
-      order_.requester.has_cookie_credential)
-    return;
-  store::Failed failed{static_cast<std::uint16_t>(status), 0};
-  if (auto const seconds = response_.fields.only(http::FieldId::retry_after))
-    std::from_chars(seconds->data(), seconds->data() + seconds->size(), failed.retry_after);  // a date is left at 0
-  auto const now = base::read_clock();
-  shared_.store.remember_failure(order_.key, order_.hash, failed, now.steady + ttl, now);
 }
 
 void Fetch::note(FetchResult result) {

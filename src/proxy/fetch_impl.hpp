@@ -38,7 +38,12 @@ class Fetch {
   asio::awaitable<MaybeFailure> ask();
   asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
   asio::awaitable<MaybeFailure> read_head();
+  void tell_interim(http::Response const& interim);
+  asio::awaitable<void> hand_over();
   bool freshen();
+  base::Ref<cache::StoredResponse> refreshed(cache::Entry const& stored);
+  void update_stored();
+  http::Request as_asked() const noexcept;
   void invalidate();
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();

@@ -16,6 +16,18 @@ void Parking::attach(shield::Waiter& waiter) noexcept {
   resumed_ = false;
 }
 
+void Parking::attach_nudge(shield::Waiter& node) noexcept {
+  node.worker = worker_;
+  node.resume = &Parking::nudge;
+  node.context = this;
+}
+
+void Parking::nudge(shield::Waiter& node) noexcept {
+  auto& self = *static_cast<Parking*>(node.context);
+  self.nudged_ = true;
+  self.timer_.cancel();
+}
+
 void Parking::resume(shield::Waiter& waiter) noexcept {
   auto& self = *static_cast<Parking*>(waiter.context);
   self.resumed_ = true;
@@ -35,6 +47,10 @@ asio::awaitable<Woken> Parking::until(base::SteadyTime due) {
       interrupted_ = false;
       co_return Woken::interrupted;
     }
+    if (nudged_) {
+      nudged_ = false;
+      co_return Woken::nudged;
+    }
     if (base::Clock::now() >= due) co_return Woken::late;
     timer_.expires_at(due);
     co_await wait();
@@ -43,6 +59,13 @@ asio::awaitable<Woken> Parking::until(base::SteadyTime due) {
 
 asio::awaitable<void> Parking::until_resumed() {
   while (!resumed_) {
+    timer_.expires_at(base::SteadyTime::max());
+    co_await wait();
+  }
+}
+
+asio::awaitable<void> Parking::until_free(shield::Waiter const& node) {
+  while (node.state.load(std::memory_order_acquire) != shield::WaiterState::free) {
     timer_.expires_at(base::SteadyTime::max());
     co_await wait();
   }

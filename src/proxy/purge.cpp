@@ -78,7 +78,9 @@ class Reading {
     if (prefix)
       return add(cache::tag_of_prefix(scope, name, target->path), "prefix " + shown + std::string(target->path));
     std::string storage;
-    auto const keyed = cache::rewrite_target(request, policy_in(*site, request).key, storage);
+    auto const* const in_site = route_in(*site, request);
+    auto const& rules = (in_site != nullptr ? in_site->policy : site->policy).key;
+    auto const keyed = cache::rewrite_target(request, rules, storage);
     add(cache::tag_of_url(scope, name, keyed.path, keyed.query, keyed.has_query),
         "url " + shown + std::string(keyed.path) + (keyed.has_query ? "?" + std::string(keyed.query) : ""));
   }

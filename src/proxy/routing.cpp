@@ -34,10 +34,10 @@ bool matches(config::Route const& route, http::Request const& request) noexcept 
 
 }  // namespace
 
-config::Policy const& policy_in(config::Site const& site, http::Request const& request) noexcept {
+config::Route const* route_in(config::Site const& site, http::Request const& request) noexcept {
   for (auto const& candidate : site.routes)
-    if (matches(candidate, request)) return candidate.policy;
-  return site.policy;
+    if (matches(candidate, request)) return &candidate;
+  return nullptr;
 }
 
 Routed route(config::Settings const& settings, http::Request const& request) noexcept {
@@ -60,7 +60,8 @@ Routed route(config::Settings const& settings, http::Request const& request) noe
     }
   }
   if (routed.site == nullptr) return routed;
-  routed.policy = &policy_in(*routed.site, request);
+  routed.route = route_in(*routed.site, request);
+  routed.policy = routed.route != nullptr ? &routed.route->policy : &routed.site->policy;
   return routed;
 }
 

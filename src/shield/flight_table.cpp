@@ -29,6 +29,8 @@ void begin_waiting(SlotWaiter& waiter, FlightKey const& key) noexcept {
   waiter.hash = key.hash;
   waiter.leads = 0;
   waiter.may_lead = key.may_lead;
+  waiter.has_interims.store(false, std::memory_order_relaxed);
+  waiter.interim_of.reset();
 }
 
 void lead_by(SlotWaiter& waiter, LeaderTicket const& ticket) noexcept {
@@ -162,6 +164,7 @@ LeaderTicket FlightTable::lead(Slot& slot, base::Ref<Flight> flight, std::unique
 void FlightTable::wait_on(Slot& slot, SlotWaiter& waiter, std::uint64_t must_see) noexcept {
   waiter.slot = &slot;
   waiter.must_see = must_see;
+  offer_interims(slot, waiter);
   link(slot.waiters, waiter, &unlink_slot_waiter, this);
   ++slot.waiting;
   waiting_.fetch_add(1, std::memory_order_relaxed);

@@ -93,6 +93,17 @@ void LeaderTicket::also_answers(std::string_view selector) {
   places_[1] = std::move(place);
 }
 
+std::uint64_t LeaderTicket::begins_again(std::uint64_t number) noexcept {
+  auto& impl = *table_->impl_;
+  std::lock_guard const lock(impl.shard(hash_).mutex);
+  std::uint64_t overruled_below = 0;
+  for (auto const& place : places_)
+    if (place) overruled_below = std::max(overruled_below, place->slot->overruled_below);
+  flight_->purge_number_ = number;
+  flight_->overruled_.store(overruled_below > number, std::memory_order_release);
+  return impl.began.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 void LeaderTicket::started(base::SteadyTime now) noexcept {
   std::lock_guard const lock(table_->impl_->shard(hash_).mutex);
   flight_->started_.store(now.time_since_epoch().count(), std::memory_order_relaxed);

@@ -40,6 +40,9 @@ struct Slot {
   std::uint32_t waiting = 0;
 };
 
+// SRV-7: the newest fetch that has not spoken yet but has said something on the way. Under the mutex of the slot's shard.
+void offer_interims(Slot const& slot, SlotWaiter& waiter) noexcept;
+
 struct alignas(64) Shard {
   mutable std::mutex mutex;
   std::unordered_multimap<std::uint64_t, std::unique_ptr<Slot>> slots;  // by Slot::hash; bounded by max_flights and permits

@@ -20,7 +20,16 @@ const stopLimit = 10_000 // ms between TERM and KILL
 
 // What the suite calls its results, in our words.
 const words = {
-  '✅': 'pass', Y: 'pass', '⛔️': 'fail', '⚠️': 'fail', N: 'fail', '🔹': 'setup', '⁉️': 'harness', '⚪️': 'dependency', '↻': 'retry', '-': 'untested'
+  '✅': 'pass',
+  Y: 'pass',
+  '⛔️': 'fail',
+  '⚠️': 'fail',
+  N: 'fail',
+  '🔹': 'setup',
+  '⁉️': 'harness',
+  '⚪️': 'dependency',
+  '↻': 'retry',
+  '-': 'untested'
 }
 
 class CannotTry extends Error {}
@@ -85,7 +94,8 @@ function installPackage (folder) {
     fs.rmSync(stamp, { force: true })
     for (const file of files) fs.copyFileSync(path.join(here, file), path.join(folder, file))
     try {
-      execFileSync('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=20000', '--fetch-retries=1'],
+      const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--fetch-timeout=20000', '--fetch-retries=1']
+      execFileSync('npm', ['ci', ...options],
         { cwd: folder, stdio: ['ignore', 'inherit', 'inherit'], timeout: 60_000 })
     } catch (error) {
       throw new CannotTry(`npm could not fetch http-cache-tests (${error.message}). ` +
@@ -133,7 +143,7 @@ async function tryConfiguration (name, weirProgram, suiteFolder, folder) {
     const code = await within(runLimit, client.ended, `${name}: the tests do not end`)
     await client.closed
     if (code !== 0) throw new CannotTry(`${name}: the suite's client ended with ${code}; see ${client.log}`)
-    if (!running.has(weir)) throw new CannotTry(`${name}: weir ended with ${await weir.ended} during the tests; see ${weir.log}`)
+    if (!running.has(weir)) throw new CannotTry(`${name}: weir ended with ${await weir.ended}; see ${weir.log}`)
     return readResults(name, client)
   } finally {
     await stop(client)
@@ -163,8 +173,9 @@ async function main () {
   const suiteFolder = installPackage(folder)
   const { tests, judge } = await readSuite(suiteFolder)
   const names = chosen.length ? chosen : configurations
-  const tried = await Promise.allSettled(names.map(name => tryConfiguration(name, path.resolve(weirProgram), suiteFolder, folder)))
-  for (const attempt of tried) if (attempt.status === 'rejected') throw attempt.reason
+  const attempt = name => tryConfiguration(name, path.resolve(weirProgram), suiteFolder, folder)
+  const tried = await Promise.allSettled(names.map(attempt))
+  for (const { status, reason } of tried) if (status === 'rejected') throw reason
 
   const baselineFile = path.join(here, 'baseline.txt')
   const baseline = readBaseline(baselineFile, configurations)

@@ -86,7 +86,7 @@ TEST(Reuse, ValidationMergesWhatA304MayChange) {
     EXPECT_EQ(response.value("X-A"), "3");
     EXPECT_EQ(response.value("X-B"), "b");
     EXPECT_EQ(response.value("X-C"), "c");
-    EXPECT_EQ(response.value("Content-Type"), "text/plain");
+    EXPECT_EQ(response.value("Content-Type"), "text/html");
     EXPECT_FALSE(response.has("Content-Encoding") || response.has("Content-Range"));
     EXPECT_LE(age(response), 1);
     if (i == 0) weir.turn(1s);

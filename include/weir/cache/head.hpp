@@ -1,5 +1,5 @@
-// The head of a stored or passed-on response: what of it is kept, and how a 304 freshens it (RFC 9111 3.1, 3.2, 4.3.4;
-// STO-3, SRV-2). Threads: pure.
+// The head of a stored or passed-on response: what of it is kept, and how a 304 or the answer to a HEAD freshens it
+// (RFC 9111 3.1, 3.2, 4.3.4, 4.3.5; STO-3, SRV-2, SRV-4). Threads: pure.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct HeadOptions {
 };
 std::string build_head(http::Response const& response, HeadOptions const& options, base::WallTime received, Facts* facts);
 
-// The stored head updated by a 304's fields (never framing, coding or Content-Type, and never a stored ETag), Date and the
-// rest replaced. `stored_head` as `build_head` made it.
+// The stored head updated by a 304's fields (never framing, coding or a digest of the body, and never a stored ETag), Date
+// and the rest replaced. `stored_head` as `build_head` made it.
 std::string freshen_head(std::string_view stored_head, http::Response const& not_modified, HeadOptions const& options,
                          base::WallTime received, Facts* facts);
 // The fields behind `freshen_head` before any is left out: views into both arguments.
@@ -34,6 +34,11 @@ std::vector<http::Field> freshened_fields(std::string_view stored_head, http::Fi
 // alone is none: origins that compress weaken the tag of the 200 only. A strong tag where none is stored is another
 // representation's (RFC 9111 4.3.4).
 bool not_modified_matches(std::string_view stored_etag, http::Response const& not_modified) noexcept;
+
+// SRV-4: whether the answer to a HEAD is about a stored 200: the validators that it has are the stored ones, and so is its
+// Content-Length (RFC 9111 4.3.5).
+bool head_is_about(std::string_view stored_etag, std::string_view stored_last_modified, std::uint64_t stored_size,
+                   http::Response const& head) noexcept;
 
 // The status line's number and the field lines of a head made by `build_head`, as views into it. Lines that are none are
 // left out; 0 where there is no number.

@@ -1,4 +1,5 @@
-// HTTP-date in its three forms (RFC 9110 5.6.7): IMF-fixdate, RFC 850, asctime. Threads: pure.
+// HTTP-date in its three forms (RFC 9110 5.6.7): IMF-fixdate, RFC 850, asctime; in any case, and UTC for GMT (RFC 9111 4.2).
+// Threads: pure.
 #pragma once
 
 #include <cstddef>

@@ -53,7 +53,7 @@ struct OperationAllocator {
   OperationMemory* memory;
 };
 
-enum class Woken : std::uint8_t { late, interrupted, resumed };
+enum class Woken : std::uint8_t { late, interrupted, resumed, nudged };
 
 class Parking {
  public:
@@ -63,21 +63,27 @@ class Parking {
 
   // Makes `waiter` one that this parking waits for. One at a time.
   void attach(shield::Waiter& waiter) noexcept;
-  // Until the waiter was resumed, `interrupt` was called, or `due` has passed; the first of these in this order wins.
+  // The same for a node that only says that something is there, while the waiter stays where it is (SRV-7).
+  void attach_nudge(shield::Waiter& node) noexcept;
+  // Until the waiter was resumed, `interrupt` was called, the node was resumed, or `due` has passed; the first of these in
+  // this order wins.
   asio::awaitable<Woken> until(base::SteadyTime due);
   // For a waiter that is chosen: its post is on the way, nothing else counts.
   asio::awaitable<void> until_resumed();
+  // For a node that may be chosen: its post is on the way, and must not find it gone.
+  asio::awaitable<void> until_free(shield::Waiter const& node);
   // From the same worker: the requester is gone, or other news came.
   void interrupt() noexcept;
 
  private:
   static void resume(shield::Waiter& waiter) noexcept;
+  static void nudge(shield::Waiter& node) noexcept;
   asio::awaitable<void> wait();
 
   asio::basic_waitable_timer<base::Clock> timer_;
   OperationMemory memory_;
   std::uint16_t worker_;
-  bool resumed_ = false, interrupted_ = false;
+  bool resumed_ = false, interrupted_ = false, nudged_ = false;
 };
 
 // Something that happens once, between coroutines of one worker.

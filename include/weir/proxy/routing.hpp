@@ -13,10 +13,11 @@ struct Routed {
   config::Site const* site = nullptr;  // null: no site serves this host
   std::size_t site_index = 0;          // of the metrics' label
   config::Policy const* policy = nullptr;
+  config::Route const* route = nullptr;  // null: none matches, the policy is the site's
 };
 
-// Of a site that was chosen already.
-config::Policy const& policy_in(config::Site const& site, http::Request const& request) noexcept;
+// Of a site that was chosen already; null: none matches.
+config::Route const* route_in(config::Site const& site, http::Request const& request) noexcept;
 
 Routed route(config::Settings const& settings, http::Request const& request) noexcept;
 

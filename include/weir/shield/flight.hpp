@@ -14,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/base/clock.hpp"
 #include "weir/cache/stored_response.hpp"
@@ -21,6 +22,9 @@
 #include "weir/shield/waiter.hpp"
 
 namespace weir::shield {
+
+struct Slot;  // the flight table's own
+struct SlotWaiter;
 
 // Why a fetch ended without a usable answer. The labels are Proxy-Status error types (RFC 9209) where one fits.
 enum class FailureKind : std::uint8_t {
@@ -60,6 +64,7 @@ struct FlightHead {
   bool shareable = false;               // to those who joined before it came
   bool joinable = false;                // to those who come later (COA-17); counts only with `shareable` and `stored`
   bool stored = false;                  // will be stored if it arrives whole
+  bool kept = true;                     // false: held whole as if it were to be stored, and gone with its flight (COA-12)
   bool origin_error = false;            // 500, 502, 503, 504 (COA-5): goes to every waiter
   std::string_view etag() const noexcept { return std::string_view(head).substr(facts.etag.offset, facts.etag.size); }
   std::string_view last_modified() const noexcept {
@@ -194,6 +199,10 @@ class Flight : public base::Counted<Flight> {
   void set_on_interest(void (*call)(void*) noexcept, void* context) noexcept;
   void clear_on_interest() noexcept;
 
+  // SRV-7: what is kept of the interim responses of one fetch.
+  static constexpr std::size_t max_interims = 8;
+  static constexpr std::size_t max_interim_bytes = 16 * 1024;
+
   // ---- everyone ----
   FlightHead const* head() const noexcept { return head_.load(std::memory_order_acquire); }
   BodyState body_state() const noexcept { return state_.load(std::memory_order_acquire); }  // never cut_off
@@ -215,6 +224,7 @@ class Flight : public base::Counted<Flight> {
   friend class Interest;
   friend class LeaderTicket;
   friend class FlightTable;
+  friend void offer_interims(Slot const& slot, SlotWaiter& waiter) noexcept;
   using Time = std::atomic<base::SteadyTime::rep>;
   static constexpr auto no_time = std::numeric_limits<base::SteadyTime::rep>::min();
   static std::optional<base::SteadyTime> read_time(Time const& time) noexcept;
@@ -249,6 +259,7 @@ class Flight : public base::Counted<Flight> {
   Time started_{no_time};
   Time progressed_{no_time};
   std::atomic<std::uint32_t> interest_calls_{0};  // under way
+  std::vector<std::string> interims_;             // SRV-7; under the mutex of the table's shard, like purge_number_
 
   mutable std::mutex mutex_;  // guards all below
   std::unique_ptr<FlightHead const> head_owner_;

@@ -49,6 +49,10 @@ struct SlotWaiter : Waiter {
   cache::Entry entry;
   Interest flight;                       // for `head`; move it into a Reader, or let go of it when there is nothing to read
   std::uint64_t waits_since_number = 0;  // the purge number when it came (COA-14); set by join
+  // SRV-7: true when `interims` has something. While it is linked, `interim` is chosen then too; its owner sets it up as it
+  // does this waiter (without `resume` it stays free), and waits for it where it was chosen.
+  std::atomic<bool> has_interims{false};
+  Waiter interim;
 
   // The table's own; set by join.
   void* slot = nullptr;
@@ -57,6 +61,8 @@ struct SlotWaiter : Waiter {
   std::uint64_t came_after = 0;  // the newest fetch of the process that had begun when it came
   std::uint64_t leads = 0;       // Flight::began of the fetch it caused; 0: none
   bool may_lead = true;          // as its key said
+  base::Ref<Flight> interim_of;  // SRV-7: whose interim responses it is told, and how many it has had
+  std::size_t interims_had = 0;
 };
 
 class FlightTable;
@@ -79,6 +85,14 @@ class LeaderTicket {
   // The flight also answers for this variant key from now on (its request has these selecting values). Once; does nothing if
   // another flight is there, or if it takes no newcomers. Throws std::bad_alloc, then nothing has changed.
   void also_answers(std::string_view selector);
+
+  // SRV-6: from now on the flight counts as begun after the invalidation `number`, which its own response has caused: only
+  // later ones overrule it. Returns its place in the order in which fetches began.
+  std::uint64_t begins_again(std::uint64_t number) noexcept;
+
+  // SRV-7: an interim response, ready to be sent, for all who wait on its slots, and for those who come before it publishes.
+  // More than a flight keeps (`Flight::max_interims`) is dropped.
+  void publish_interim(std::string head);
 
   // Permit taken, request about to be sent: COA-3's clock starts.
   void started(base::SteadyTime now) noexcept;
@@ -181,6 +195,9 @@ class FlightTable {
   // may be stored. The waiter is linked. Not bounded by max_flights (the limiter bounds it), not counted in `flights`.
   // Throws std::bad_alloc, then nothing has changed.
   LeaderTicket alone(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker);
+
+  // SRV-7: the interim responses that the waiter has not had yet, one behind the other. By its owner.
+  std::string interims(SlotWaiter& waiter);
 
   // COA-14, SRV-6: flights under way for the primary key (all variants, and alone) that began below `number` take no
   // newcomers and store nothing. Returns how many. `number` was taken from the table's PurgeNumber before the call.

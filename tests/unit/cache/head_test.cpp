@@ -113,11 +113,13 @@ INSTANTIATE_TEST_SUITE_P(
         Freshen{"added", "A: 1", "B: 2", "A: 1\nB: 2\n"},
         Freshen{"known fields", "Cache-Control: max-age=1\nExpires: 0", "Cache-Control: max-age=9",
                 "Expires: 0\nCache-Control: max-age=9\n"},
-        Freshen{
-            "framing and coding stay", "Content-Encoding: br\nContent-Type: text/a\nA: 1",
-            "Content-Length: 0\nTransfer-Encoding: chunked\nContent-Encoding: gzip\nContent-Type: text/b\nContent-Range: x",
-            "Content-Encoding: br\nContent-Type: text/a\nA: 1\n"},
-        Freshen{"coding is not added", "A: 1", "Content-Encoding: gzip\nContent-Type: text/b", "A: 1\n"},
+        Freshen{"framing and coding stay", "Content-Encoding: br\nA: 1",
+                "Content-Length: 0\nTransfer-Encoding: chunked\nContent-Encoding: gzip\nContent-Range: x",
+                "Content-Encoding: br\nA: 1\n"},
+        Freshen{"coding is not added", "A: 1", "Content-Encoding: gzip", "A: 1\n"},
+        Freshen{"the type is updated", "Content-Type: text/a\nA: 1", "Content-Type: text/b", "A: 1\nContent-Type: text/b\n"},
+        Freshen{"a digest of the body stays", "Content-MD5: a\nContent-Digest: b",
+                "content-md5: c\ncontent-digest: d\nRepr-Digest: e", "Content-MD5: a\nContent-Digest: b\nRepr-Digest: e\n"},
         Freshen{"the stored tag stays", "ETag: \"a\"", "ETag: W/\"a\"", "ETag: \"a\"\n"},
         Freshen{"a tag is added", "A: 1", "ETag: W/\"a\"", "A: 1\nETag: W/\"a\"\n"},
         Freshen{"hop by hop", "A: 1", "Connection: a, b\nA: 2\nB: 3\nKeep-Alive: 1\nProxy-Authenticate: x\nAge: 5",
@@ -151,6 +153,22 @@ TEST(NotModified, IsAboutTheStoredResponse) {  // SRV-2
   EXPECT_TRUE(matches("\"a\"", "ETag: W/\"a\""));
   EXPECT_FALSE(matches("", "ETag: \"b\""));
   EXPECT_TRUE(matches("", "ETag: W/\"b\"")) << "validated by Last-Modified";
+}
+
+TEST(HeadAnswer, IsAboutTheStoredResponse) {  // SRV-4
+  auto const is_about = [](char const* fields, std::uint64_t length = 0) {
+    WireResponse wire(std::string("200 OK\n") + fields);
+    wire.response.framing.length = length;
+    return head_is_about("\"a\"", "Sun, 06 Nov 1994 08:49:37 GMT", 5, wire.response);
+  };
+  EXPECT_TRUE(is_about(""));
+  EXPECT_TRUE(is_about("ETag: \"a\"\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT\nContent-Length: 5", 5));
+  EXPECT_TRUE(is_about("ETag: W/\"a\"")) << "as with a 304";
+  EXPECT_FALSE(is_about("ETag: \"b\"\nLast-Modified: Sun, 06 Nov 1994 08:49:37 GMT"));
+  EXPECT_FALSE(is_about("ETag: \"a\"\nLast-Modified: Sun, 06 Nov 1994 08:49:38 GMT"));
+  EXPECT_FALSE(is_about("ETag: \"a\"\nContent-Length: 6", 6));
+  WireResponse const wire("200 OK\nETag: \"a\"");
+  EXPECT_FALSE(head_is_about("", "", 5, wire.response)) << "a validator that the stored response never had";
 }
 
 TEST(ParsedHead, GivesTheFieldsBack) {

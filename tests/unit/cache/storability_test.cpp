@@ -90,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
         Row{"POST that names another", "POST /a\nHost: a", "200\nCache-Control: max-age=60\nContent-Location: /b",
             N::method},
         Row{"POST without explicit freshness", "POST /a\nHost: a", "200\nETag: \"a\"\nContent-Location: /a", N::method},
+        Row{"POST whose answer is coded", "POST /a\nHost: a",
+            "200\nCache-Control: max-age=60\nContent-Location: /a\nContent-Encoding: zstd", N::method},
         Row{"POST that created", "POST /a\nHost: a", "201\nCache-Control: max-age=60\nContent-Location: /a", N::method},
         Row{"POST's refusal leaves no marker", "POST /a\nHost: a",
             "200\nCache-Control: max-age=60, private\nContent-Location: /a", N::private_}),

@@ -120,6 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "Accept-Language: DE, en;q=0.1", true},
         SelectRow{"languages over lines", "accept-language", "Accept-Language: de\nAccept-Language: en;q=0.3",
                   "Accept-Language: de, en", true},
+        SelectRow{"languages in any order", "accept-language", "Accept-Language: de, en", "Accept-Language: en, de", true},
+        SelectRow{"but not of other weights", "accept-language", "Accept-Language: en, de;q=0.5", "Accept-Language: de, en",
+                  false},
         SelectRow{"languages differ", "accept-language", "Accept-Language: en", "Accept-Language: de", false},
         SelectRow{"languages absent", "accept-language", "", "Accept-Language: de", false},
         SelectRow{

@@ -1,0 +1,69 @@
+// What an answer says of a response that is stored already: a 304 to our validators (SRV-2), the answer to a HEAD (SRV-4).
+#include "fetch_impl.hpp"
+
+namespace weir::proxy {
+
+using observe::FetchResult;
+
+// SRV-2: a 304 to our validators. False: it is about something else.
+bool Fetch::freshen() {
+  if (!cache::not_modified_matches(order_.basis->etag(), response_)) {
+    note(FetchResult::not_modified);
+    return false;
+  }
+  auto const entry = refreshed(order_.basis);
+  if (verdict_.store) {
+    place_ = entry;
+    store_it();
+  } else {
+    local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
+    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
+  }
+  note(FetchResult::not_modified);
+  tell_breaker(true);
+  permit_.permit.release();
+  if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
+  local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
+  order_.ticket.publish_entry(entry, true);
+  order_.ticket.leave();
+  return true;
+}
+
+// `stored` with the fields of the response that has come, and `verdict_` about it.
+base::Ref<cache::StoredResponse> Fetch::refreshed(cache::Entry const& stored) {
+  auto const& policy = *order_.policy;
+  order_.requester.fields = order_.request.fields.fields();
+  verdict_ = cache::storability_freshened(order_.requester, stored->head(), stored->facts(), response_, times_, policy.key,
+                                          policy.storable, policy.freshness, local_.chance());
+  auto facts = verdict_.facts;
+  cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
+  auto const head = cache::freshen_head(stored->head(), response_, options, times_.response.wall, &facts);
+  return cache::StoredResponse::refreshed({order_.key, stored->selector(), head, facts}, stored, shared_.memory);
+}
+
+// SRV-4, RFC 9111 4.3.5: what a HEAD says of the response that a GET of the same requester would have been given. What is
+// stored by a fetch that began later stays as it is (STO-6).
+void Fetch::update_stored() {
+  if (response_.status != 200) return;
+  store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
+  auto const now = times_.response;
+  auto const found = shared_.store.peek(question, now);
+  if (!found.entry || order_.requester.identity_forbidden) return;
+  auto const& stored = *found.entry;
+  if (cache::reuse(order_.asker, stored.facts(), found.overrule, now).verdict == cache::Verdict::unusable) return;
+  if (stored.facts().status == 200 &&
+      cache::head_is_about(stored.etag(), stored.last_modified(), stored.body().size(), response_)) {
+    place_ = refreshed(found.entry);
+    if (!verdict_.store) place_.reset();
+  } else {
+    auto facts = stored.facts();  // stale from now on
+    facts.lifetime = cache::current_age(facts, now.steady);
+    facts.began = times_.began;
+    place_ =
+        cache::StoredResponse::refreshed({order_.key, stored.selector(), stored.head(), facts}, found.entry, shared_.memory);
+  }
+  if (place_) store_it();
+  place_.reset();
+}
+
+}  // namespace weir::proxy
