@@ -55,6 +55,7 @@ bool has_validator(http::Fields response, base::WallTime received) noexcept {
 // RFC 9111 3: an expiration time, `public`, or a status for which a cache may guess; STO-1 wants something to guess from.
 bool has_freshness(Matter const& m) noexcept {
   int const status = m.response.status;
+  if (m.requester.kept_for) return !is_origin_error(status) || m.requester.keeps_errors;
   if (is_origin_error(status)) return m.lifetime.is_explicit && m.lifetime.value > base::Duration::zero();
   if (m.lifetime.is_explicit || m.directives().public_) return true;
   if (!is_heuristically_cacheable(status)) return false;
@@ -99,7 +100,9 @@ NotStored response_refusal(Matter const& m, VaryNames const& vary) noexcept {
   if (m.directives().no_store) return NotStored::no_store;
   if (m.directives().private_) return NotStored::private_;
   if (is_event_stream(m.response.fields)) return NotStored::event_stream;
-  if (m.storable.set_cookie == SetCookie::refuse && m.response.fields.has(FieldId::set_cookie)) return NotStored::set_cookie;
+  bool const keeps_cookie = m.storable.set_cookie == SetCookie::store && !m.requester.kept_for;
+  if (m.response.fields.has(FieldId::set_cookie) && !keeps_cookie && m.storable.set_cookie != SetCookie::strip)
+    return NotStored::set_cookie;
   if (auto const reason = vary_refusal(vary.verdict); reason != NotStored::unknown) return reason;
   auto const& framing = m.response.framing;
   if (framing.kind == http::BodyKind::length && framing.length > m.storable.max_object) return NotStored::too_large;
@@ -159,6 +162,19 @@ Facts facts_of(Matter const& m, double jitter) noexcept {
   return facts;
 }
 
+// COA-12. Nothing of it outlives `kept_for`: it is neither validated nor served stale.
+void judge_keyed_read(Matter const& m, double jitter, Storability& s) noexcept {
+  bool const stale = m.lifetime.is_explicit && m.lifetime.value <= s.facts.initial_age;
+  bool const error = m.response.status >= 400;
+  auto kept_for = clamp_delta(*m.requester.kept_for);
+  if (is_origin_error(m.response.status)) kept_for = std::min(kept_for, clamp_delta(m.storable.error_max_ttl));
+  s.keep = kept_for > base::Duration::zero() && (!error || m.requester.keeps_errors);
+  s.fresh_on_arrival = s.store && (s.keep || (!s.facts.no_cache && !stale));
+  s.facts.no_cache = s.facts.no_cache && !s.keep;
+  s.facts.lifetime = s.facts.initial_age + with_jitter(kept_for, m.freshness, jitter);
+  s.facts.stale_while_revalidate = s.facts.stale_if_error = base::Duration::zero();
+}
+
 Storability decide(Matter& m, double jitter) {
   m.lifetime = lifetime_from_origin(m.response.fields, m.response.status, m.policy, m.freshness, m.times.response.wall);
   m.overridden = is_overridden(m);
@@ -181,6 +197,7 @@ Storability decide(Matter& m, double jitter) {
   if (s.reason == NotStored::unknown) s.reason = request_refusal(m);
   s.store = s.share = s.reason == NotStored::unknown;
   s.fresh_on_arrival = s.store && !s.facts.no_cache && s.facts.lifetime > s.facts.initial_age;
+  if (m.requester.kept_for) judge_keyed_read(m, jitter, s);
   return s;
 }
 

@@ -209,7 +209,7 @@ Group<Policy> const& collapse_group() {
     };
     Group<Policy> g("collapse");
     g.add("key_body", member(&CollapseBody::key_body), Boolean{},
-          "collapse reads with a body (QUERY, POST) by the body's digest");
+          "collapse QUERY, GET with a body, and POST where `methods` names it, by the body's digest");
     g.add("ttl", member(&CollapseBody::ttl), Span{0s, 1h}, "how long the answer is used after the flight");
     g.add("errors", member(&CollapseBody::errors), Boolean{}, "keep errors for that long too");
     g.add("max_body", member(&CollapseBody::max_body), Size{1, 16 << 20, ""}, "a larger body is forwarded alone");

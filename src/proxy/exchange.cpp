@@ -2,13 +2,10 @@
 // in fetch.cpp.
 #include "weir/proxy/exchange.hpp"
 
-#include <boost/asio/co_spawn.hpp>
-
 #include "weir/base/hash.hpp"
 #include "weir/cache/cookies.hpp"
 #include "weir/cache/vary.hpp"
 #include "weir/http/accept.hpp"
-#include "weir/observe/log.hpp"
 
 namespace weir::proxy {
 
@@ -24,11 +21,6 @@ namespace {
 
 // Look-up, wait, look up again: more rounds than any sequence of news about one key can need.
 constexpr std::uint8_t max_rounds = 6;
-
-bool wants_websocket(http::Request const& request) noexcept {
-  return request.method_id == Method::get && request.fields.list_contains(FieldId::upgrade, "websocket") &&
-         request.fields.list_contains(FieldId::connection, "upgrade");
-}
 
 }  // namespace
 
@@ -77,6 +69,12 @@ asio::awaitable<After> Exchange::answer() {
         co_return co_await send_refusal();
       case What::hit:
         co_return co_await send_hit();
+      case What::gather: {
+        auto const fault = co_await gather_body();
+        if (fault != BodyRead::end) co_return co_await send_body_fault(fault);
+        decision_ = decide(base::read_clock());
+        continue;
+      }
       case What::join:
       case What::alone:
         break;
@@ -107,18 +105,26 @@ Exchange::Decision Exchange::decide(base::Now now) {
   if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge)
     return refuse(405);
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
-  if (wants_websocket(request_)) return refuse(501);
   routed_ = route(settings(), request_);
   if (routed_.site == nullptr) return refuse(421);
   origin_ = local_.shared.origins.at(routed_.site->origin).get();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
 
-  bool const readable = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() &&
-                        request_.path != "*";
-  if (readable && routed_.policy->cache) return decide_cacheable(now);
-  if (readable && cache::asker_of(request_, false, routed_.policy->client).only_if_cached) return refuse(504);  // SRV-5
+  if (keys_body() && !body_) {
+    Decision gather;
+    gather.what = What::gather;
+    return gather;
+  }
+  bool const plain = (request_.method_id == Method::get || request_.method_id == Method::head) && !request_.has_body() &&
+                     request_.path != "*";
+  bool const readable = plain || digest_;
+  bool const upgrades = wants_websocket(request_);
+  if (readable && routed_.policy->cache && !upgrades) return decide_cacheable(now);
+  if (readable && !upgrades && cache::asker_of(request_, false, routed_.policy->client).only_if_cached)
+    return refuse(504);  // SRV-5
   Decision decision;
   decision.what = What::alone;
+  decision.upgrades = upgrades;
   decision.cache_status.forwarded = readable ? Forwarded::bypass : Forwarded::method;
   decision.outcome = Outcome::bypass;
   return decision;
@@ -127,7 +133,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
 Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   auto const& policy = *routed_.policy;
   key_.clear();
-  cache::append_primary_key(request_, target_, policy.key, nullptr, key_);
+  cache::append_primary_key(request_, target_, policy.key, digest_ ? &*digest_ : nullptr, key_);
   hash_ = base::hash_bytes(cache::view(key_));
   auto const cookies = cache::classify_cookies(request_.fields, policy.key, policy.cookies);
   asker_ = cache::asker_of(request_, cookies.has_credential, policy.client);
@@ -142,7 +148,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.overrule = found.overrule;
     decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
   }
-  bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable;
+  bool const usable =
+      found.entry && decision.reuse.verdict != Verdict::unusable && (!digest_ || decision.reuse.verdict == Verdict::fresh);
 
   if (usable && decision.reuse.verdict != Verdict::must_validate) {
     bool const while_revalidate = decision.reuse.verdict == Verdict::stale_while_revalidate;
@@ -155,9 +162,9 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
       decision.cache_status.detail = observe::detail::stale_while_revalidate;
       local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
     }
-    decision.refresh = while_revalidate ||
-                       (fresh && policy.freshness.early_refresh && cache::nears_expiry(found.entry->facts(), now.steady) &&
-                        cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
+    decision.refresh = while_revalidate || (fresh && !digest_ && policy.freshness.early_refresh &&
+                                            cache::nears_expiry(found.entry->facts(), now.steady) &&
+                                            cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
     return decision;
   }
   if (asker_.only_if_cached) return refuse(504);
@@ -181,6 +188,10 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   decision.why = usable ? observe::FetchClass::revalidate : observe::FetchClass::miss;
   decision.what = What::join;
   if (!usable) decision.entry = nullptr;
+  if (policy.collapse == config::Collapse::off) {  // COA-12: pages random by nature
+    decision.what = What::alone;
+    decision.forward = ForwardAs::own;
+  }
 
   // Who fetches alone: on a marker, with credentials that the known answer is not meant for (COA-8, FWD-3), or who refuses
   // every coding that we know (KEY-5).
@@ -256,7 +267,8 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
       co_await wait_for_head(waiter, parking);
       break;
     case shield::Joined::leading:
-      if (request_.has_body()) start_upload();
+      if (request_.has_body() && !digest_) start_upload();
+      if (decision_.upgrades) tunnel_ = new Tunnel;
       start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
       co_await wait_for_head(waiter, parking);
       break;
@@ -267,17 +279,6 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
       co_return News{News::answered, co_await send_failure(FailureKind::queue_full)};
   }
   co_return co_await take(waiter);
-}
-
-void Exchange::start_upload() {
-  upload_ =
-      new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked);
-  client_->begin_body(request_.framing, settings().limits.body_bytes);
-  auto const upload = upload_;
-  asio::co_spawn(local_.io, upload->pump(*client_, no_progress()), [upload](std::exception_ptr failure) {
-    upload->set_finished();
-    if (failure) observe::log_error("upload-failed");
-  });
 }
 
 // STL-1, FRS-3, FWD-7: one a key, for nobody. The permit comes first, and the flight table only with it.
@@ -337,7 +338,8 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.requester.identity_forbidden = http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
   order.asker = asker_;
   if (order.shared) order.basis = decision_.entry;
-  order.unsafe = !http::is_safe(request_.method_id);
+  if (digest_) carry_body(order);
+  order.unsafe = !http::is_safe(request_.method_id) && !opted_in();
   if (order.unsafe) {  // SRV-6: what a GET of the same target is stored under
     auto get = request_;
     get.method = "GET";
@@ -348,6 +350,7 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   }
   order.why = why;
   order.upload = upload_;
+  if (tunnel_) order.tunnel = tunnel_->asked_for_in(order.request);
   return order;
 }
 
@@ -390,7 +393,12 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
 asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
   switch (waiter.told) {
     case Told::head:
+      if (waiter.flight->head()->status == 101) co_return News{News::answered, co_await send_tunnel(waiter)};
       if (!waiter.leader && !suits(*waiter.flight->head())) break;
+      if (waiter.leader && wants_own_range(*waiter.flight->head())) {
+        waiter.flight.reset();  // nobody reads it: the fetch ends at its head
+        break;
+      }
       if (waiter.flight->head()->origin_error &&
           adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))
         co_return News{News::adopted};
@@ -421,6 +429,8 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
 bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   auto const reuse = cache::reuse(asker_, waiter.entry->facts(), {}, base::read_clock());
   if (!cache::selects(request_.fields, waiter.entry->selector(), routed_.policy->key)) return false;
+  bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
+  if (strict && reuse.verdict == Verdict::must_validate) return false;  // COA-17
   if (reuse.verdict == Verdict::unusable || (!waiter.validated && reuse.verdict == Verdict::must_validate)) return false;
   decision_.what = What::hit;
   decision_.entry = waiter.entry;

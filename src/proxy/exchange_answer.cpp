@@ -1,6 +1,8 @@
 // How an exchange writes its answers: out of the store, out of a flight, or its own.
 #include <algorithm>
 
+#include <boost/asio/co_spawn.hpp>
+
 #include "cut_off.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/storability.hpp"
@@ -132,10 +134,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
     co_return co_await send_own(answer, Outcome::collapsed);
   }
 
-  cache::Selection selection;
-  if (decision_.forward == ForwardAs::canonical && head.status == 200 && cache::has_conditionals(request_.fields))
-    selection = cache::select(request_, representation(200, head.etag(), head.last_modified(), head.facts.date, head.length),
-                              came_.wall);
+  auto const selection = select(head);
   bool const cut_to_nothing = selection.cut == cache::Cut::not_modified ||
                               selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
   bool const head_only = request_.method_id == Method::head;
@@ -169,6 +168,20 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   co_return keep_alive() ? After::keep_alive : After::close;
 }
 
+// COA-13: what this request's own conditionals and range cut out of a shared answer.
+cache::Selection Exchange::select(shield::FlightHead const& head) const {
+  if (decision_.forward != ForwardAs::canonical || head.status != 200 || !cache::has_conditionals(request_.fields))
+    return {};
+  return cache::select(request_, representation(200, head.etag(), head.last_modified(), head.facts.date, head.length),
+                       came_.wall);
+}
+
+// SRV-3: the whole would come for a part of it, and nobody may have the rest.
+bool Exchange::wants_own_range(shield::FlightHead const& head) const {
+  return !head.stored && !head.shareable && head.length && *head.length > routed_.policy->storable.max_object &&
+         select(head).cut == cache::Cut::partial;
+}
+
 Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection,
                                  BodyFraming framing, std::string& out) {
   if (selection.cut == cache::Cut::whole)
@@ -191,10 +204,10 @@ Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, ca
   }
   auto& status = decision_.cache_status;
   status.forwarded_status = head.status;
-  status.stored = head.stored && leader;
+  status.stored = head.stored && head.kept && leader;
   if (head.stored) {
     auto const age = cache::current_age(head.facts, base::Clock::now());
-    status.ttl = head.facts.lifetime - age;
+    if (head.kept) status.ttl = head.facts.lifetime - age;
     if (!leader || age >= std::chrono::seconds(1)) tail.age = age;
   }
   if (!leader) status.collapsed = observe::Collapsed::yes;
@@ -286,19 +299,23 @@ asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {
   OwnAnswer answer;
   answer.status = shield::status_of(failure);
   answer.proxy_error = shield::proxy_error(failure);
-  if (fault == BodyRead::gone) co_return co_await leave();
-  if (fault != BodyRead::end) {  // the request was broken, not the origin
-    answer.status = fault == BodyRead::too_large ? 413 : fault == BodyRead::timed_out ? 408 : 400;
-    answer.proxy_error = "http_request_error";
-    close_ = true;
-  } else {
-    if (decision_.entry && decision_.entry->facts().must_revalidate) answer.status = 504;  // STL-3
-    if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
-    answer.cache_status = decision_.cache_status;
-  }
+  if (fault != BodyRead::end) co_return co_await send_body_fault(fault);
+  if (decision_.entry && decision_.entry->facts().must_revalidate) answer.status = 504;  // STL-3
+  if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
+  answer.cache_status = decision_.cache_status;
   bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout ||
                     failure == shield::FailureKind::breaker_open;
   co_return co_await send_own(answer, shed ? Outcome::shed : Outcome::error);
+}
+
+// The request was broken, not the origin.
+asio::awaitable<After> Exchange::send_body_fault(BodyRead fault) {
+  if (fault == BodyRead::gone) co_return co_await leave();
+  OwnAnswer answer;
+  answer.status = fault == BodyRead::too_large ? 413 : fault == BodyRead::timed_out ? 408 : 400;
+  answer.proxy_error = "http_request_error";
+  close_ = true;
+  co_return co_await send_own(answer, Outcome::error);
 }
 
 asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
@@ -319,6 +336,17 @@ asio::awaitable<After> Exchange::leave() {
   count(Outcome::error);
   co_await end_upload();
   co_return After::close;
+}
+
+void Exchange::start_upload() {
+  upload_ = new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked,
+                       body_ ? std::move(*body_) : std::string());
+  if (!body_) client_->begin_body(request_.framing, settings().limits.body_bytes);
+  auto const upload = upload_;
+  asio::co_spawn(local_.io, upload->pump(*client_, no_progress()), [upload](std::exception_ptr failure) {
+    upload->set_finished();
+    if (failure) observe::log_error("upload-failed");
+  });
 }
 
 // The answer is over. A body that is still coming ends the connection: its rest would be read as the next request.

@@ -1,5 +1,5 @@
 // A fetch from beginning to end, in the order in which things happen.
-#include <charconv>
+#include <array>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -113,6 +113,7 @@ asio::awaitable<void> Fetch::run() {
     order_.basis = nullptr;  // a 304 about another representation (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
+  if (response_.status == 101) co_return co_await hand_over();
   if (order_.unsafe) invalidate();
   publish();
   bool whole = co_await receive();
@@ -135,7 +136,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
       order_.ticket.leave();
       co_return true;
     }
-    if (reuse.verdict != cache::Verdict::unusable) order_.basis = found.entry;
+    if (reuse.verdict != cache::Verdict::unusable && !order_.body) order_.basis = found.entry;
     again = found.hit_for_miss;
   }
   if (again) {  // news for everyone: a marker stands, the origin just failed, or the key has variants
@@ -149,7 +150,7 @@ asio::awaitable<bool> Fetch::answered_by_store() {
 
 // REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer.
 asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
-  bool const repeatable = http::is_idempotent(order_.request.method_id) && !order_.upload;
+  bool const repeatable = (http::is_idempotent(order_.request.method_id) || order_.body) && !order_.upload;
   if (!inbox_) inbox_ = local_.inboxes.take();
   auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough, give_up_at());
   if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ &&
@@ -177,8 +178,12 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::Ste
   times_.purge_number = flight().purge_number();
   times_.began = flight().began();
   auto const head = order_.request.head(order_.basis.get());
-  auto const sent = co_await connection_->stream->write(asio::buffer(head));
-  if (sent.error) co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
+  std::array<asio::const_buffer, 2> const message{asio::buffer(head),
+                                                  order_.body ? asio::buffer(*order_.body) : asio::const_buffer()};
+  auto const sent = co_await connection_->stream->write(message);
+  // An origin that read only a part of the body may have answered.
+  if (sent.error && (sent.bytes < head.size() || deadline.expired()))
+    co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
   if (order_.upload)
     order_.upload->head_sent(connection_->stream, deadline,
                              order_.origin->settings.timeouts.origin + order_.settings->limits.body_timeout);
@@ -198,8 +203,9 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
       if (head.step == wire::HeadStep::ready) {
         inbox_->begin += head.size;
         scanned = 0;
-        if (head.response.status == 101) co_return FailureKind::bad_response;  // nobody asked for another protocol
-        if (head.response.status >= 200) {
+        bool const switches = order_.tunnel && agrees_to_websocket(head.response);
+        if (head.response.status == 101 && !switches) co_return FailureKind::bad_response;  // nobody asked for that protocol
+        if (head.response.status >= 200 || switches) {
           if (order_.upload) order_.upload->answered();
           response_ = head.response;
           times_.response = base::read_clock();
@@ -303,6 +309,7 @@ cache::Storability Fetch::judge() {
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
+  if (order_.policy->collapse == config::Collapse::strict && !verdict.fresh_on_arrival) verdict.share = false;  // COA-17
   if (!verdict.store) local_.metrics.not_stored[static_cast<std::size_t>(verdict.reason)].add();
   return verdict;
 }
@@ -339,6 +346,7 @@ void Fetch::publish() {
         head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
   }
   head->stored = verdict_.store;
+  head->kept = verdict_.keep;
   head->shareable = order_.shared && (verdict_.share || (error && may_be_shown_to_all(response_.fields)));
   head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
@@ -398,7 +406,7 @@ void Fetch::store_it() {
   auto const& facts = place_->facts();
   auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
   auto const keep_until = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
-                          order_.policy->freshness.keep;
+                          (order_.body ? base::Duration::zero() : order_.policy->freshness.keep);
   auto const put = shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
   auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
   if (put == store::Put::overruled)
@@ -411,7 +419,7 @@ void Fetch::settle(bool whole) {
   tell_breaker_of_body(whole);
   if (held_back_) tell_head();
   permit_.permit.release();
-  if (whole && storing_ && !flight().overruled()) {
+  if (whole && storing_ && verdict_.keep && !flight().overruled()) {
     if (!place_) {
       auto const& head = *flight().head();
       place_ = cache::StoredResponse::make({order_.key, head.selector, head.head, head.facts},
@@ -446,19 +454,6 @@ void Fetch::fail(FailureKind kind) {
   if (connection_) connection_->stream->close();
   order_.ticket.publish_failure(shield::Failure{kind});
   order_.ticket.leave();
-}
-
-// NEG-1: before anybody is told, so that whoever comes after the flight finds it.
-void Fetch::remember_failure(int status) noexcept {
-  auto const ttl = order_.policy->negative.ttl;
-  if (ttl <= base::Duration::zero() || order_.basis || order_.requester.has_authorization ||
-      order_.requester.has_cookie_credential)
-    return;
-  store::Failed failed{static_cast<std::uint16_t>(status), 0};
-  if (auto const seconds = response_.fields.only(http::FieldId::retry_after))
-    std::from_chars(seconds->data(), seconds->data() + seconds->size(), failed.retry_after);  // a date is left at 0
-  auto const now = base::read_clock();
-  shared_.store.remember_failure(order_.key, order_.hash, failed, now.steady + ttl, now);
 }
 
 void Fetch::note(FetchResult result) {

@@ -1,4 +1,6 @@
 // Whether a fetch may go to its origin, and what it then says about the origin's health (LIM-1, LIM-2, CB-1).
+#include <charconv>
+
 #include "fetch_impl.hpp"
 
 namespace weir::proxy {
@@ -112,6 +114,19 @@ void Fetch::tell_breaker_of_body(bool whole) noexcept {
 
 void Fetch::tell_breaker_of_failure(FailureKind kind) noexcept {
   if (at_origin_ && is_origin_health_failure(kind)) tell_breaker(false);
+}
+
+// NEG-1: before anybody is told, so that whoever comes after the flight finds it.
+void Fetch::remember_failure(int status) noexcept {
+  auto const ttl = order_.policy->negative.ttl;
+  if (ttl <= base::Duration::zero() || order_.basis || order_.requester.has_authorization ||
+      order_.requester.has_cookie_credential)
+    return;
+  store::Failed failed{static_cast<std::uint16_t>(status), 0};
+  if (auto const seconds = response_.fields.only(http::FieldId::retry_after))
+    std::from_chars(seconds->data(), seconds->data() + seconds->size(), failed.retry_after);  // a date is left at 0
+  auto const now = base::read_clock();
+  shared_.store.remember_failure(order_.key, order_.hash, failed, now.steady + ttl, now);
 }
 
 }  // namespace weir::proxy

@@ -38,6 +38,7 @@ class Fetch {
   asio::awaitable<MaybeFailure> ask();
   asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
   asio::awaitable<MaybeFailure> read_head();
+  asio::awaitable<void> hand_over();
   bool freshen();
   void invalidate();
   void invalidate(std::string_view key, std::uint64_t number);

@@ -7,7 +7,7 @@
 namespace weir::proxy {
 
 bool Fetch::may_resume() const noexcept {
-  return order_.shared && storing_ && !resumed_ && !nobody_wants_it() && response_.status == 200 &&
+  return order_.shared && storing_ && !order_.body && !resumed_ && !nobody_wants_it() && response_.status == 200 &&
          http::is_strong_etag(flight().head()->etag());
 }
 

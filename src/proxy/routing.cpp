@@ -58,6 +58,7 @@ Routed route(config::Settings const& settings, http::Request const& request) noe
   for (auto const& candidate : routed.site->routes) {
     if (!matches(candidate, request)) continue;
     routed.policy = &candidate.policy;
+    routed.route = &candidate;
     break;
   }
   return routed;

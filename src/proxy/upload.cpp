@@ -4,10 +4,11 @@
 
 namespace weir::proxy {
 
-Upload::Upload(asio::any_io_executor executor, bool expects_continue, bool chunked)
+Upload::Upload(asio::any_io_executor executor, bool expects_continue, bool chunked, std::string begun)
     : may_start_(executor),
       may_continue_(executor),
       finished_(executor),
+      begun_(std::move(begun)),
       expects_continue_(expects_continue),
       chunked_(chunked) {}
 
@@ -70,7 +71,7 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
       co_return;
     }
   }
-  bool sending = true;
+  bool sending = begun_.empty() || co_await send(begun_);
   for (;;) {
     auto const piece = co_await client.read_body(no_progress);
     if (piece.what == BodyRead::bytes) {

@@ -1,8 +1,7 @@
 // Bodies on their way to the origin, and what becomes of them when one of the three leaves.
 #include <gtest/gtest.h>
 
-#include <sys/socket.h>
-
+#include "scenario/raw_origin.hpp"
 #include "scenario/weir.hpp"
 
 namespace weir::test {
@@ -13,24 +12,6 @@ using namespace std::chrono_literals;
 Field length(std::size_t size) { return {"Content-Length", std::to_string(size)}; }
 Field const chunked{"Transfer-Encoding", "chunked"};
 Field const expects{"Expect", "100-continue"};
-
-// An origin whose every byte a test says itself.
-class RawOrigin {
- public:
-  RawOrigin() : listener_(listen_on()) {}
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(local_port(listener_)); }
-  Socket accept() { return Socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC)); }
-
- private:
-  Socket listener_;
-};
-
-// What comes until `end` is in it; all of it, or up to the end of the connection.
-std::string read_until(Socket& socket, std::string_view end) {
-  std::string all;
-  while (all.find(end) == std::string::npos && socket.receive(all, 1) == Socket::Got::bytes) {}
-  return all;
-}
 
 // REQ-2, COA-10: a client that dies in the middle of its body: the origin sees a broken request, never a whole one.
 TEST(Uploads, BodyThatBreaksIsBrokenForTheOrigin) {

@@ -34,9 +34,12 @@ struct Requester {
   bool has_cookie_credential = false;
   bool no_store = false;            // Cache-Control of the request as it came
   bool identity_forbidden = false;  // KEY-5
-  // Of a POST: whose URI the Content-Location must name (RFC 9110 9.3.3). Null: a POST's answer is not stored. A request
-  // that a route opted in with its body keyed (COA-12) is asked about as `get`.
+  // Of a POST: whose URI the Content-Location must name (RFC 9110 9.3.3). Null: a POST's answer is not stored.
   http::Request const* request = nullptr;
+  // COA-12: a read whose route keys its body, asked about as `get`. Its answer is shared while it arrives, whatever it says
+  // of freshness, and kept for so long after that; errors only if `keeps_errors`.
+  std::optional<base::Duration> kept_for;
+  bool keeps_errors = false;
 };
 
 struct FetchTimes {
@@ -52,6 +55,7 @@ struct Storability {
   // `store` today; named so that readers need not know that.
   bool share = false;
   bool fresh_on_arrival = false;    // only then may newcomers join after the head
+  bool keep = true;                 // false: gone with its flight (COA-12)
   NotStored reason = NotStored::unknown;
   // STO-5: leaves a hit-for-miss marker. Not after a request with credentials or a POST, whose answer says nothing about
   // what others get, and not for 500, 502, 503, 504, which go to all who wait (COA-5): a marker would end coalescing in

@@ -40,7 +40,7 @@ class Exchange {
   asio::awaitable<After> answer();
 
  private:
-  enum class What : std::uint8_t { refuse, hit, join, alone };
+  enum class What : std::uint8_t { refuse, hit, gather, join, alone };  // gather: the body is keyed, read it first
   // What to do about this request, and what to tell about it.
   struct Decision {
     What what = What::refuse;
@@ -55,7 +55,8 @@ class Exchange {
     cache::Overrule overrule;
     cache::Reuse reuse;
     bool may_store = false;
-    bool refresh = false;  // hit: it is stale, or will be soon
+    bool refresh = false;   // hit: it is stale, or will be soon
+    bool upgrades = false;  // asks for a websocket
   };
   struct Own {  // a request that outlives the read buffer
     std::string bytes;
@@ -78,6 +79,11 @@ class Exchange {
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
   void go_alone();
 
+  bool opted_in() const noexcept;
+  bool keys_body() const noexcept;
+  asio::awaitable<BodyRead> gather_body();
+  void carry_body(FetchOrder& order) const;
+
   std::string selector() const;
   shield::JoinResult join(shield::SlotWaiter& waiter);
   asio::awaitable<News> join_or_fetch();
@@ -88,6 +94,8 @@ class Exchange {
   asio::awaitable<void> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
   asio::awaitable<News> take(shield::SlotWaiter& waiter);
   bool suits(shield::FlightHead const& head) const;
+  bool wants_own_range(shield::FlightHead const& head) const;
+  cache::Selection select(shield::FlightHead const& head) const;
   bool adopt_entry(shield::SlotWaiter& waiter);
   bool adopt_stale_for(shield::FailureKind failure);
   bool adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status = 0);
@@ -99,8 +107,10 @@ class Exchange {
                                   BodyFraming framing, std::string& out);
   asio::awaitable<bool> send_body(shield::Reader& reader, BodyFraming framing, std::uint64_t first, std::uint64_t last);
   asio::awaitable<shield::Reader::Chunk> next_chunk(shield::Reader& reader, Parking& parking);
+  asio::awaitable<After> send_tunnel(shield::SlotWaiter& waiter);
   asio::awaitable<After> send_refusal();
   asio::awaitable<After> send_failure(shield::FailureKind failure);
+  asio::awaitable<After> send_body_fault(BodyRead fault);
   asio::awaitable<After> send_own(OwnAnswer answer, observe::Outcome outcome);
   asio::awaitable<After> leave();
   asio::awaitable<void> end_upload();
@@ -125,10 +135,13 @@ class Exchange {
   Decision decision_;
   std::unique_ptr<Own> own_;
   base::Ref<Upload> upload_;
-  std::size_t written_ = 0;       // of a hit, by `answer_at_once`
-  std::string begun_;             // what `compose_hit` wrote for it
-  std::string joined_selector_;   // of the slot that was waited on last
-  std::uint8_t turned_away_ = 0;  // COA-5: how often an answer could not be shared with this request
+  base::Ref<Tunnel> tunnel_;
+  std::shared_ptr<std::string> body_;        // read by `gather_body`: whole if there is a `digest_`, else its begin
+  std::optional<cache::BodyDigest> digest_;  // COA-12
+  std::size_t written_ = 0;                  // of a hit, by `answer_at_once`
+  std::string begun_;                        // what `compose_hit` wrote for it
+  std::string joined_selector_;              // of the slot that was waited on last
+  std::uint8_t turned_away_ = 0;             // COA-5: how often an answer could not be shared with this request
   std::uint8_t rounds_ = 0;
   bool close_ = false;
 };

@@ -8,6 +8,7 @@
 
 #include "weir/proxy/context.hpp"
 #include "weir/proxy/forward.hpp"
+#include "weir/proxy/tunnel.hpp"
 #include "weir/proxy/upload.hpp"
 
 namespace weir::proxy {
@@ -32,7 +33,10 @@ struct FetchOrder {
   bool may_store = false;  // GET to a cacheable route
   bool unsafe = false;     // invalidates, and is read to its end
   observe::FetchClass why = observe::FetchClass::miss;
-  base::Ref<Upload> upload;  // the request's body; null: none
+  base::Ref<Tunnel> tunnel;  // asks for a websocket; null: does not
+  base::Ref<Upload> upload;  // the request's body as it comes from the client; null: none
+  // COA-12: the request's body, read whole and keyed, sent with the head; null: none. Such a request is safe and idempotent.
+  std::shared_ptr<std::string const> body;
 };
 
 // After a background refresh that could not begin, or came to nothing, so long until the next.

@@ -13,6 +13,7 @@ struct Routed {
   config::Site const* site = nullptr;  // null: no site serves this host
   std::size_t site_index = 0;          // of the metrics' label
   config::Policy const* policy = nullptr;
+  config::Route const* route = nullptr;  // null: none matches, the policy is the site's
 };
 
 Routed route(config::Settings const& settings, http::Request const& request) noexcept;

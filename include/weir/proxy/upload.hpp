@@ -16,7 +16,8 @@ inline constexpr base::Duration continue_patience = std::chrono::seconds(1);
 
 class Upload : public base::Counted<Upload> {
  public:
-  Upload(asio::any_io_executor executor, bool expects_continue, bool chunked);
+  // `begun`: what was read of the body already.
+  Upload(asio::any_io_executor executor, bool expects_continue, bool chunked, std::string begun = {});
 
   // ---- the fetch ----
   // The body may follow on `origin`; each piece that got through gives the answer `patience` more on `deadline`.
@@ -46,6 +47,7 @@ class Upload : public base::Counted<Upload> {
   std::shared_ptr<wire::Stream> origin_;
   wire::Deadline* deadline_ = nullptr;  // the fetch's; with `origin_`
   base::Duration patience_{};
+  std::string begun_;
   BodyRead fault_ = BodyRead::end;
   bool expects_continue_, chunked_;
   bool refused_ = false, sent_whole_ = false;

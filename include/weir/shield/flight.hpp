@@ -60,6 +60,7 @@ struct FlightHead {
   bool shareable = false;               // to those who joined before it came
   bool joinable = false;                // to those who come later (COA-17); counts only with `shareable` and `stored`
   bool stored = false;                  // will be stored if it arrives whole
+  bool kept = true;                     // false: held whole as if it were to be stored, and gone with its flight (COA-12)
   bool origin_error = false;            // 500, 502, 503, 504 (COA-5): goes to every waiter
   std::string_view etag() const noexcept { return std::string_view(head).substr(facts.etag.offset, facts.etag.size); }
   std::string_view last_modified() const noexcept {

@@ -1,0 +1,30 @@
+// An origin whose every byte a test says itself. Threads: the test's own.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+#include <string_view>
+
+#include "support/socket.hpp"
+
+namespace weir::test {
+
+class RawOrigin {
+ public:
+  RawOrigin() : listener_(listen_on()) {}
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(local_port(listener_)); }
+  Socket accept() { return Socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC)); }
+
+ private:
+  Socket listener_;
+};
+
+// What comes until `end` is in it; all of it, or up to the end of the connection.
+inline std::string read_until(Socket& socket, std::string_view end) {
+  std::string all;
+  while (all.find(end) == std::string::npos && socket.receive(all, 1) == Socket::Got::bytes) {}
+  return all;
+}
+
+}  // namespace weir::test
