@@ -62,8 +62,8 @@ bool has_freshness(Matter const& m) noexcept {
          has_validator(m.response.fields, m.times.response.wall);
 }
 
-// RFC 9110 9.3.3: a POST's answer may stand for its target only if it says so. Not in a coding: it was asked for with whatever
-// codings its client knows, a GET is asked for with one of ours (KEY-5).
+// RFC 9110 9.3.3: a POST's answer may stand for its target only if it says so. Not in a coding: it was asked for with
+// whatever codings its client knows, a GET is asked for with one of ours (KEY-5).
 bool is_storable_post(Matter const& m) {
   auto const* request = m.requester.request;
   return m.response.status == 200 && m.lifetime.is_explicit && request != nullptr &&

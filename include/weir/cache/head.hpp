@@ -1,5 +1,5 @@
-// The head of a stored or passed-on response: what of it is kept, and how a 304 or the answer to a HEAD freshens it (RFC 9111
-// 3.1, 3.2, 4.3.4, 4.3.5; STO-3, SRV-2, SRV-4). Threads: pure.
+// The head of a stored or passed-on response: what of it is kept, and how a 304 or the answer to a HEAD freshens it
+// (RFC 9111 3.1, 3.2, 4.3.4, 4.3.5; STO-3, SRV-2, SRV-4). Threads: pure.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ struct HeadOptions {
 };
 std::string build_head(http::Response const& response, HeadOptions const& options, base::WallTime received, Facts* facts);
 
-// The stored head updated by a 304's fields (never framing, coding or a digest of the body, and never a stored ETag), Date and
-// the rest replaced. `stored_head` as `build_head` made it.
+// The stored head updated by a 304's fields (never framing, coding or a digest of the body, and never a stored ETag), Date
+// and the rest replaced. `stored_head` as `build_head` made it.
 std::string freshen_head(std::string_view stored_head, http::Response const& not_modified, HeadOptions const& options,
                          base::WallTime received, Facts* facts);
 // The fields behind `freshen_head` before any is left out: views into both arguments.
