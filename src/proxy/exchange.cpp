@@ -310,14 +310,6 @@ void Exchange::refresh_in_background() {
   start_fetch(local_, std::move(order));
 }
 
-// LIM-2: the unit of fairness.
-std::uint64_t Exchange::partition() const {
-  if (origin_->settings.partition == config::Partition::client) return base::hash_bytes(client_->address);
-  std::string place(request_.scheme);
-  place.append(" ").append(request_.authority).append(target_.path);
-  return base::hash_bytes(place);
-}
-
 FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass why) const {
   auto const& policy = *routed_.policy;
   FetchOrder order;

@@ -4,6 +4,7 @@
 #include <boost/asio/co_spawn.hpp>
 
 #include "cut_off.hpp"
+#include "weir/base/hash.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/storability.hpp"
 #include "weir/observe/log.hpp"
@@ -358,6 +359,14 @@ asio::awaitable<void> Exchange::end_upload() {
     co_await upload_->wait_finished();
   }
   if (!client_->body_done()) close_ = true;
+}
+
+// LIM-2: the unit of fairness.
+std::uint64_t Exchange::partition() const {
+  if (origin_->settings.partition == config::Partition::client) return base::hash_bytes(client_->address);
+  std::string place(request_.scheme);
+  place.append(" ").append(request_.authority).append(target_.path);
+  return base::hash_bytes(place);
 }
 
 }  // namespace weir::proxy
