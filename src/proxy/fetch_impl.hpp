@@ -41,6 +41,7 @@ class Fetch {
   asio::awaitable<void> hand_over();
   bool freshen();
   void invalidate();
+  void invalidate(http::Request request, std::uint64_t number);
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
   void publish();
