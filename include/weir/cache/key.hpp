@@ -39,6 +39,10 @@ void append_primary_key(http::Request const& request, ForwardTarget const& targe
 // key headers or cookies (those parts are left out).
 void append_url_key(std::string_view scheme, std::string_view authority, ForwardTarget const& target, KeyBytes& out);
 
+// The part of a GET's primary key that `append_url_key` makes: everything before keyed headers and cookies.
+std::string_view url_part(std::string_view key) noexcept;
+inline bool keys_more_than_url(KeyRules const& rules) noexcept { return !rules.headers.empty() || !rules.cookies.empty(); }
+
 // The URL of a primary key; views into it. For purges and listings, which begin with entries.
 struct KeyUrl {
   std::string_view scheme, authority, path, query;

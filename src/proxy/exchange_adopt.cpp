@@ -1,0 +1,79 @@
+// What a request may take of what it waited for, or of what is stored when that came to nothing.
+#include "weir/cache/vary.hpp"
+#include "weir/proxy/exchange.hpp"
+
+namespace weir::proxy {
+
+using cache::Verdict;
+using observe::Forwarded;
+using observe::Outcome;
+using shield::FailureKind;
+
+// An entry that the flight found in the store, or freshened: by this request's own reuse rules (COA-1). What the origin has
+// just confirmed may be given to those who asked before it did, fresh or not (COA-17).
+bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
+  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), {}, base::read_clock());
+  if (!cache::selects(http::Fields(forwarded_), waiter.entry->selector(), routed_.policy->key)) return false;
+  bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
+  if (strict && reuse.verdict == Verdict::must_validate) return false;  // COA-17
+  if (reuse.verdict == Verdict::unusable || (!waiter.validated && reuse.verdict == Verdict::must_validate)) return false;
+  decision_.what = What::hit;
+  decision_.entry = waiter.entry;
+  decision_.reuse = reuse;
+  auto& status = decision_.cache_status;
+  if (!waiter.validated) {
+    status = {};
+    status.hit = true;
+    decision_.outcome = Outcome::hit;
+  } else {
+    status.forwarded_status = 304;
+    if (!waiter.leader) status.collapsed = observe::Collapsed::yes;
+    decision_.outcome = waiter.leader ? Outcome::revalidated : Outcome::collapsed;
+  }
+  status.ttl = reuse.ttl;
+  return true;
+}
+
+// Why the fetch failed decides what is told of the stale answer.
+bool Exchange::adopt_stale_for(FailureKind failure) {
+  switch (failure) {
+    case FailureKind::breaker_open:
+      return adopt_stale(observe::StaleReason::breaker_open, observe::detail::circuit_open);
+    case FailureKind::queue_full:
+    case FailureKind::queue_timeout:
+      return adopt_stale(observe::StaleReason::shed, observe::detail::shed);
+    default:
+      return adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error);
+  }
+}
+
+// STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
+bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
+  if (!decision_.entry) return false;
+  auto const reuse = cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock());
+  if (!reuse.stale_if_error) return false;
+  bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
+  decision_.what = What::hit;
+  decision_.reuse = reuse;
+  decision_.outcome = Outcome::stale;
+  decision_.cache_status = {};
+  decision_.cache_status.hit = !attempted;
+  if (attempted) decision_.cache_status.forwarded = Forwarded::stale;
+  decision_.cache_status.forwarded_status = received_status;
+  decision_.cache_status.ttl = reuse.ttl;
+  decision_.cache_status.detail = detail;
+  local_.metrics.stale_served[static_cast<std::size_t>(reason)].add();
+  if (reason == observe::StaleReason::coalesce_timeout)
+    local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::stale)].add();
+  return true;
+}
+
+// Whether an arriving answer, asked for by another request, is for this one too.
+bool Exchange::suits(shield::FlightHead const& head) const {
+  if (head.origin_error) return true;  // COA-5: everyone gets it; what may be shown is decided when it is sent
+  if (asker_.has_cookie_credential && !head.facts.shared_explicitly) return false;
+  if (asker_.has_authorization && !head.facts.authorized) return false;
+  return cache::selects(http::Fields(forwarded_), head.selector, routed_.policy->key);
+}
+
+}  // namespace weir::proxy

@@ -1,0 +1,69 @@
+// The fetches that a request orders: its own or the shared one, and a refresh for nobody.
+#include "weir/cache/conditional.hpp"
+#include "weir/proxy/exchange.hpp"
+
+namespace weir::proxy {
+
+using http::Method;
+
+// STL-1, FRS-3, FWD-7: one a key, for nobody. The permit comes first, and the flight table only with it.
+void Exchange::refresh_in_background() {
+  if (is_credentialed()) return;
+  auto const now = base::Clock::now();
+  auto const& entry = *decision_.entry;
+  if (!entry.claim_refresh(now, origin_->settings.timeouts.origin)) return;
+  shield::PermitWaiter permit;
+  permit.permit_class = shield::PermitClass::background;
+  permit.partition = partition();
+  if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
+    return entry.release_refresh(now, refresh_pause);
+  joined_selector_ = selector();
+  auto ticket = local_.shared.flights.lead_for_nobody({cache::view(key_), hash_, joined_selector_, url_number_},
+                                                      local_.worker, routed_.policy->coalesce.table, now);
+  if (!ticket) return;  // somebody's fetch is under way
+  decision_.what = What::join;
+  decision_.forward = ForwardAs::background;
+  auto order = make_order(std::move(*ticket), observe::FetchClass::background);
+  decision_.what = What::hit;
+  order.permit = std::move(permit.permit);
+  order.refreshes = decision_.entry;
+  start_fetch(local_, std::move(order));
+}
+
+FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass why) const {
+  auto const& policy = *routed_.policy;
+  FetchOrder order;
+  order.ticket = std::move(ticket);
+  order.settings = settings_hold_ ? settings_hold_ : local_.settings;
+  order.partition = partition();
+  order.policy = &policy;
+  order.origin = origin_;
+  order.pool = local_.pools.at(routed_.site->origin).get();
+  order.request =
+      make_forward(request_, target_, decision_.forward, policy, origin_->settings, order.pool->address().authority,
+                   {client_->address, client_->trusted}, local_.shared.cdn_loop_id);
+  order.key = cache::view(key_);
+  order.hash = hash_;
+  order.shared = decision_.what == What::join;
+  if (order.shared) order.selector = joined_selector_;
+  order.may_store = decision_.may_store && (request_.method_id == Method::get || request_.method_id == Method::post);
+  // FWD-2: validators and a range are unkeyed, and an origin could show them.
+  if (is_strict(policy, decision_.forward) && cache::has_conditionals(order.request.fields.fields()))
+    order.may_store = false;
+  if (order.shared) order.may_store = true;
+  order.requester.method = order.request.method_id;
+  order.requester.has_authorization = asker_.has_authorization;
+  order.requester.has_cookie_credential = asker_.has_cookie_credential;
+  order.requester.no_store = asker_.no_store;
+  order.requester.identity_forbidden = identity_forbidden_;
+  order.asker = asker_;
+  if (order.shared) order.basis = decision_.entry;
+  if (digest_) carry_body(order);
+  order.unsafe = !http::is_safe(request_.method_id) && !opted_in();
+  order.why = why;
+  order.upload = upload_;
+  if (tunnel_) order.tunnel = tunnel_->asked_for_in(order.request);
+  return order;
+}
+
+}  // namespace weir::proxy
