@@ -149,7 +149,7 @@ bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random
   auto const age = current_age(facts, now);
   auto const left = facts.lifetime - age;
   if (left <= Duration::zero() || !nears_expiry(facts, now)) return false;
-  auto const fetch_time = static_cast<double>(std::max(facts.fetch_time, least_fetch_time).count());
+  auto const fetch_time = static_cast<double>(std::max<Duration>(facts.fetch_time, least_fetch_time).count());
   return fetch_time * -std::log(random) >= static_cast<double>(left.count());
 }
 

@@ -68,8 +68,7 @@ bool has_freshness(Matter const& m) noexcept {
 bool is_storable_post(Matter const& m) {
   auto const* request = m.requester.request;
   return m.response.status == 200 && m.lifetime.is_explicit && request != nullptr &&
-         !m.response.fields.has(FieldId::content_encoding) &&
-         content_location_is_target(*request, m.response);
+         !m.response.fields.has(FieldId::content_encoding) && content_location_is_target(*request, m.response);
 }
 
 // 412 and 416 answer a precondition or a range, not the resource.
@@ -147,7 +146,8 @@ Facts facts_of(Matter const& m, double jitter) noexcept {
   facts.response_time = m.times.response.steady;
   facts.initial_age = initial_age(m.exchange, m.times.request, m.times.response);
   facts.lifetime = final_lifetime(m, jitter);
-  facts.fetch_time = std::max(base::Duration::zero(), m.times.response.steady - m.times.request.steady);
+  facts.fetch_time = std::chrono::duration_cast<decltype(facts.fetch_time)>(std::clamp<base::Duration>(
+      m.times.response.steady - m.times.request.steady, base::Duration::zero(), std::chrono::hours(1)));
   facts.stale_while_revalidate = windows.while_revalidate;
   facts.stale_if_error = windows.if_error;
   facts.purge_number = m.times.purge_number;

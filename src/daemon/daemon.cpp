@@ -75,7 +75,9 @@ Daemon::Daemon(config::Settings settings)
       origins_(make_origins(*settings_, mailboxes_)),
       flights_(mailboxes_, memory_, purges_),
       metrics_(worker_count_, site_names(*settings_)),
-      shared_{store_, flights_, purges_, epochs_, memory_, mailboxes_, origins_, make_cdn_loop_id(settings_->instance)} {
+      shared_{store_,     flights_, purges_,
+              epochs_,    memory_,  metrics_,
+              mailboxes_, origins_, make_cdn_loop_id(settings_->instance)} {
   auto const configured = settings_->sites.front().policy.coalesce.max_bytes;
   shared_.flight_bytes_max = configured != 0 ? configured : store_.stats().capacity / 4;
   auto const most = descriptors_for_clients();
@@ -165,11 +167,7 @@ admin::Sources Daemon::admin_sources() {
   };
   sources.stats = [this] { return stats(); };
   sources.readiness = [this] { return readiness(); };
-  sources.purge = [this](proxy::PurgeOrder const& order) {
-    auto result = proxy::purge(shared_, *settings_, order);
-    if (result.number != 0) (order.mode == cache::Invalidation::hard ? metrics_.purges_hard : metrics_.purges_soft).fetch_add(1);
-    return result;
-  };
+  sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, *settings_, order); };
   sources.drain = [this] { drain_requested_.store(true, std::memory_order_release); };
   return sources;
 }

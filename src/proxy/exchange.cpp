@@ -1,12 +1,13 @@
-// What happens to a request, from top to bottom. Its parts: exchange_request.cpp (what the request is made into), exchange_order.cpp
-// (the fetches that it orders), exchange_adopt.cpp (what it may take of what it waited for), exchange_answer.cpp (how answers are
-// written). How the origin is asked is in fetch.cpp.
+// What happens to a request, from top to bottom. Its parts: exchange_request.cpp (what the request is made into),
+// exchange_order.cpp (the fetches that it orders), exchange_adopt.cpp (what it may take of what it waited for),
+// exchange_answer.cpp (how answers are written). How the origin is asked is in fetch.cpp.
 #include "weir/proxy/exchange.hpp"
 
 #include "weir/base/hash.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/cookies.hpp"
 #include "weir/cache/vary.hpp"
+#include "weir/proxy/overrule.hpp"
 
 namespace weir::proxy {
 
@@ -76,6 +77,8 @@ asio::awaitable<After> Exchange::answer() {
         co_return co_await send_refusal();
       case What::hit:
         co_return co_await send_hit();
+      case What::purge:
+        co_return co_await send_purge();
       case What::gather: {
         auto const fault = co_await gather_body();
         if (fault != BodyRead::end) co_return co_await send_body_fault(fault);
@@ -91,8 +94,8 @@ asio::awaitable<After> Exchange::answer() {
     if (news.what == News::adopted) continue;
     decision_ = decide(base::read_clock());
     if (decision_.refresh) refresh_in_background();
-    if (decision_.what == What::join &&
-        (turned_away_ > 1 || ++rounds_ >= max_rounds || (turned_away_ == 1 && selector() == joined_selector_)))
+    if (decision_.what == What::join && (turned_away_ > 1 || ++rounds_ >= max_rounds ||
+                                         (turned_away_ == 1 && must_see_ == 0 && selector() == joined_selector_)))
       go_alone();
     if (decision_.what == What::alone && turned_away_ > 0) decision_.cache_status.collapsed = observe::Collapsed::no;
   }
@@ -108,9 +111,12 @@ Exchange::Decision Exchange::refuse(int status) const {
 
 // Steps 2 to 4: policy, key, look-up, verdict.
 Exchange::Decision Exchange::decide(base::Now now) {
-  // No purge.allow yet: PURGE is nobody's (PRG-3).
-  if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge)
-    return refuse(405);
+  if (request_.method_id == Method::connect || request_.method_id == Method::trace) return refuse(405);
+  if (request_.method_id == Method::purge) {
+    auto decision = refuse(405);
+    if (may_purge()) decision.what = What::purge;
+    return decision;
+  }
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
   if (client_->trusted) believe_scheme();
   routed_ = route(settings(), request_);
@@ -156,13 +162,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key) &&
                              reaches_origin(policy, "authorization");
 
-  auto found = local_.shared.store.peek({cache::view(key_), hash_, as_forwarded.fields, &policy.key}, now);
-  url_number_ = 0;
-  if (cache::keys_more_than_url(policy.key)) {  // SRV-6
-    url_number_ = local_.shared.invalidated_urls.number(base::hash_bytes(cache::url_part(cache::view(key_))));
-    if (found.entry)
-      found.overrule = cache::overruled_by_url(found.overrule, found.entry->facts().purge_number, url_number_);
-  }
+  auto const found = look_up(now);
   Decision decision;
   decision.forward = ForwardAs::canonical;
   decision.may_store = true;
@@ -243,6 +243,17 @@ void Exchange::go_alone() {
   decision_.entry = nullptr;
 }
 
+store::Lookup Exchange::look_up(base::Now now) const {
+  auto const& rules = routed_.policy->key;
+  auto found = local_.shared.store.peek({cache::view(key_), hash_, http::Fields(forwarded_), &rules}, now);
+  overrule(local_.shared, place(), rules, cache::view(key_), found);
+  return found;
+}
+
+cache::Place Exchange::place() const noexcept {
+  return {routed_.site->name, request_.authority, target_.path, target_.query, target_.has_query};
+}
+
 // The selecting values of this request for the vary spec that is known now; empty: none is known.
 std::string Exchange::selector() const {
   cache::SelectorBytes bytes;
@@ -258,7 +269,7 @@ shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
     auto const& rules = routed_.policy->coalesce.table;
     shield::FlightKey key{cache::view(key_), hash_, joined_selector_};
     key.may_lead = !asker_.no_store;  // SRV-5
-    key.must_see = url_number_;
+    key.must_see = std::max(must_see_, must_see(local_.shared, place(), routed_.policy->key, cache::view(key_)));
     auto joined = flights.join(key, waiter, local_.worker, rules, base::Clock::now());
     if (joined.joined == shield::Joined::overflow) local_.metrics.coalesce_overflow.add();
     bool const shed =
@@ -349,7 +360,7 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
   switch (waiter.told) {
     case Told::head:
       if (waiter.flight->head()->status == 101) co_return News{News::answered, co_await send_tunnel(waiter)};
-      if (!waiter.leader && !suits(*waiter.flight->head())) break;
+      if (!waiter.leader && (was_purged(waiter) || !suits(*waiter.flight->head()))) break;
       if (waiter.leader && wants_own_range(*waiter.flight->head())) {
         waiter.flight.reset();  // nobody reads it: the fetch ends at its head
         break;

@@ -12,7 +12,9 @@ using shield::FailureKind;
 // An entry that the flight found in the store, or freshened: by this request's own reuse rules (COA-1). What the origin has
 // just confirmed may be given to those who asked before it did, fresh or not (COA-17).
 bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
-  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), {}, base::read_clock());
+  auto const now = base::read_clock();
+  auto const said = cache::with_epochs({}, local_.shared.epochs, place(), *waiter.entry);
+  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), said, now);
   if (!cache::selects(http::Fields(forwarded_), waiter.entry->selector(), routed_.policy->key)) return false;
   bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
   if (strict && reuse.verdict == Verdict::must_validate) return false;  // COA-17
@@ -50,8 +52,12 @@ bool Exchange::adopt_stale_for(FailureKind failure) {
 // STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
 bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
   if (!decision_.entry) return false;
-  auto const reuse = cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock());
-  if (!reuse.stale_if_error) return false;
+  auto const now = base::read_clock();
+  auto const found = look_up(now);  // what was said of it meanwhile counts
+  if (!found.entry) return false;
+  auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
+  if (reuse.verdict == Verdict::unusable || !reuse.stale_if_error) return false;
+  decision_.entry = found.entry;
   bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
   decision_.what = What::hit;
   decision_.reuse = reuse;
@@ -65,6 +71,15 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
   local_.metrics.stale_served[static_cast<std::size_t>(reason)].add();
   if (reason == observe::StaleReason::coalesce_timeout)
     local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::stale)].add();
+  return true;
+}
+
+// COA-14: a purge that only the answer tells of (its tags) came after the fetch began, and before this request. Those who
+// find it so go on together: by the number that they have to see they share another fetch.
+bool Exchange::was_purged(shield::SlotWaiter const& waiter) {
+  auto const& flight = *waiter.flight;
+  if (!local_.shared.epochs.between(flight.head()->tags, flight.purge_number(), waiter.waits_since_number)) return false;
+  must_see_ = waiter.waits_since_number;
   return true;
 }
 

@@ -1,6 +1,7 @@
 // The fetches that a request orders: its own or the shared one, and a refresh for nobody.
 #include "weir/cache/conditional.hpp"
 #include "weir/proxy/exchange.hpp"
+#include "weir/proxy/overrule.hpp"
 
 namespace weir::proxy {
 
@@ -18,8 +19,9 @@ void Exchange::refresh_in_background() {
   if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
     return entry.release_refresh(now, refresh_pause);
   joined_selector_ = selector();
-  auto ticket = local_.shared.flights.lead_for_nobody({cache::view(key_), hash_, joined_selector_, url_number_},
-                                                      local_.worker, routed_.policy->coalesce.table, now);
+  auto const number = must_see(local_.shared, place(), routed_.policy->key, cache::view(key_));
+  shield::FlightKey const key{cache::view(key_), hash_, joined_selector_, number};
+  auto ticket = local_.shared.flights.lead_for_nobody(key, local_.worker, routed_.policy->coalesce.table, now);
   if (!ticket) return;  // somebody's fetch is under way
   decision_.what = What::join;
   decision_.forward = ForwardAs::background;
@@ -37,6 +39,7 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.settings = settings_hold_ ? settings_hold_ : local_.settings;
   order.partition = partition();
   order.policy = &policy;
+  order.site = routed_.site->name;
   order.origin = origin_;
   order.pool = local_.pools.at(routed_.site->origin).get();
   order.request =

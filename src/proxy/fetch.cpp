@@ -9,6 +9,7 @@
 #include "weir/cache/policy.hpp"
 #include "weir/http/cache_control.hpp"
 #include "weir/observe/log.hpp"
+#include "weir/proxy/overrule.hpp"
 
 namespace weir::proxy {
 namespace {
@@ -123,19 +124,20 @@ asio::awaitable<void> Fetch::run() {
   settle(whole);
 }
 
+cache::Place Fetch::place() const noexcept {
+  auto const& request = order_.request;
+  return {order_.site, request.authority, request.path, request.query, request.has_query};
+}
+
 // COA-1: the flight is in the table already, so what the store has now is what everyone who joins should get.
 asio::awaitable<bool> Fetch::answered_by_store() {
   store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
   auto const now = base::read_clock();
-  auto const found = co_await shared_.store.find(question, now);
+  auto found = co_await shared_.store.find(question, now);
+  overrule(shared_, place(), order_.policy->key, order_.key, found);
   bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
-    auto const& rules = order_.policy->key;
-    auto const url_number = cache::keys_more_than_url(rules)
-                                ? shared_.invalidated_urls.number(base::hash_bytes(cache::url_part(order_.key)))
-                                : 0;
-    auto const overrule = cache::overruled_by_url(found.overrule, found.entry->facts().purge_number, url_number);
-    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), overrule, now);
+    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
     if (reuse.verdict == cache::Verdict::fresh && found.entry.get() != order_.refreshes.get()) {
       order_.ticket.publish_entry(found.entry, false);
       order_.ticket.leave();
@@ -296,6 +298,8 @@ void Fetch::publish() {
       if (http::equal_ignoring_case(field.name, name))
         head->leader_only.append(field.name).append(": ").append(field.value).append("\r\n");
   }
+  if (verdict_.store || verdict_.share)
+    head->tags = cache::tags_of(response_.fields, order_.site, order_.request.scheme, order_.request.authority);
   head->stored = verdict_.store;
   head->kept = verdict_.keep;
   // COA-8: what was said to credentials reaches nobody else, an error page neither.
@@ -314,7 +318,8 @@ void Fetch::publish() {
   }
   if (verdict_.store && head->length) {
     auto const size = static_cast<std::size_t>(head->no_body ? 0 : *head->length);
-    place_ = cache::StoredResponse::make({order_.key, head->selector, head->head, head->facts}, size, shared_.memory);
+    place_ =
+        cache::StoredResponse::make({order_.key, head->selector, head->head, head->facts, head->tags}, size, shared_.memory);
     held_ = size;
     shared_.flight_bytes.fetch_add(held_, std::memory_order_relaxed);
   }
@@ -360,7 +365,10 @@ void Fetch::store_it() {
   auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
   auto const keep_until = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
                           (order_.body ? base::Duration::zero() : order_.policy->freshness.keep);
-  auto const put = shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
+  // What was purged while it came is not stored; what was purged softly is, and is stale.
+  auto const purged = cache::with_epochs({}, shared_.epochs, place(), *place_).mode < cache::Invalidation::soft;
+  auto const put = purged ? store::Put::overruled
+                          : shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
   auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
   if (put == store::Put::overruled)
     count(cache::NotStored::invalidated);
@@ -375,7 +383,7 @@ void Fetch::settle(bool whole) {
   if (whole && storing_ && verdict_.keep && !flight().overruled()) {
     if (!place_) {
       auto const& head = *flight().head();
-      place_ = cache::StoredResponse::make({order_.key, head.selector, head.head, head.facts},
+      place_ = cache::StoredResponse::make({order_.key, head.selector, head.head, head.facts, head.tags},
                                            static_cast<std::size_t>(flight().size()), shared_.memory);
       flight().copy_to(place_->body_area());
     }

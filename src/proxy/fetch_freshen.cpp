@@ -1,4 +1,6 @@
 // What an answer says of a response that is stored already: a 304 to our validators (SRV-2), the answer to a HEAD (SRV-4).
+#include <algorithm>
+
 #include "fetch_impl.hpp"
 
 namespace weir::proxy {
@@ -38,7 +40,12 @@ base::Ref<cache::StoredResponse> Fetch::refreshed(cache::Entry const& stored) {
   auto facts = verdict_.facts;
   cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
   auto const head = cache::freshen_head(stored->head(), response_, options, times_.response.wall, &facts);
-  return cache::StoredResponse::refreshed({order_.key, stored->selector(), head, facts}, stored, shared_.memory);
+  // What the 304 adds is added; what it leaves out stands, as tags need not be in a stored head.
+  auto tags = cache::tags_of(response_.fields, order_.site, order_.request.scheme, order_.request.authority);
+  tags.insert(tags.end(), stored->tags().begin(), stored->tags().end());
+  std::sort(tags.begin(), tags.end());
+  tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+  return cache::StoredResponse::refreshed({order_.key, stored->selector(), head, facts, tags}, stored, shared_.memory);
 }
 
 // SRV-4, RFC 9111 4.3.5: what a HEAD says of the response that a GET of the same requester would have been given. What is
@@ -59,8 +66,8 @@ void Fetch::update_stored() {
     auto facts = stored.facts();  // stale from now on
     facts.lifetime = cache::current_age(facts, now.steady);
     facts.began = times_.began;
-    place_ =
-        cache::StoredResponse::refreshed({order_.key, stored.selector(), stored.head(), facts}, found.entry, shared_.memory);
+    place_ = cache::StoredResponse::refreshed({order_.key, stored.selector(), stored.head(), facts, stored.tags()},
+                                              found.entry, shared_.memory);
   }
   if (place_) store_it();
   place_.reset();

@@ -49,6 +49,7 @@ class Fetch {
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
   void publish();
+  cache::Place place() const noexcept;
   bool stale_may_stand_in() const noexcept;
   void hold_back();
   void let_go_of_head() noexcept;

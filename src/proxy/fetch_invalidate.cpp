@@ -22,6 +22,8 @@ void Fetch::invalidate() {
     named.has_query = at.has_query;
     invalidate(named, number);
   }
+  auto const groups = cache::invalidated_groups(response_.fields, request.scheme, request.authority);
+  if (!groups.empty()) shared_.epochs.add(groups, cache::Invalidation::invalid, number, times_.response.steady);
 }
 
 // What was asked, as the origin saw its URL. Views into the order.

@@ -75,8 +75,7 @@ class Reading {
     auto const scope = authority.empty() ? Scope::site : Scope::authority;
     auto const& name = authority.empty() ? site->name : authority;
     auto const shown = (authority.empty() ? "site " + name : name);
-    if (prefix)
-      return add(cache::tag_of_prefix(scope, name, target->path), "prefix " + shown + std::string(target->path));
+    if (prefix) return add(cache::tag_of_prefix(scope, name, target->path), "prefix " + shown + std::string(target->path));
     std::string storage;
     auto const* const in_site = route_in(*site, request);
     auto const& rules = (in_site != nullptr ? in_site->policy : site->policy).key;
@@ -126,7 +125,11 @@ PurgeResult purge(Shared& shared, config::Settings const& settings, PurgeOrder c
   }
   result.number = shared.purges.next();
   shared.epochs.add(reading.tags, order.mode, result.number, base::Clock::now());
-  observe::log_info("purged", {{"id", result.number}, {"mode", label(order.mode)}, {"first", result.applied_to.front()},
+  auto& metrics = shared.metrics;
+  (order.mode == cache::Invalidation::hard ? metrics.purges_hard : metrics.purges_soft).fetch_add(1);
+  observe::log_info("purged", {{"id", result.number},
+                               {"mode", label(order.mode)},
+                               {"first", result.applied_to.front()},
                                {"named", result.applied_to.size()}});
   return result;
 }

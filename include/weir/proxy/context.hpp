@@ -45,6 +45,7 @@ struct Shared {
   cache::PurgeNumber& purges;
   cache::Epochs& epochs;
   cache::MemoryAccount& memory;
+  observe::Metrics& metrics;
   Mailboxes& mailboxes;
   std::map<std::string, std::unique_ptr<OriginState>>& origins;
   std::string cdn_loop_id;                          // "weir-<instance>"

@@ -40,7 +40,7 @@ class Exchange {
   asio::awaitable<After> answer();
 
  private:
-  enum class What : std::uint8_t { refuse, hit, gather, join, alone };  // gather: the body is keyed, read it first
+  enum class What : std::uint8_t { refuse, purge, hit, gather, join, alone };  // gather: the body is keyed, read it first
   // What to do about this request, and what to tell about it.
   struct Decision {
     What what = What::refuse;
@@ -87,6 +87,9 @@ class Exchange {
   void note_stripped_cookies() noexcept;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
   void go_alone();
+  store::Lookup look_up(base::Now now) const;
+  cache::Place place() const noexcept;
+  bool was_purged(shield::SlotWaiter const& waiter);
 
   bool opted_in() const noexcept;
   bool keys_body() const noexcept;
@@ -120,6 +123,8 @@ class Exchange {
   asio::awaitable<shield::Reader::Chunk> next_chunk(shield::Reader& reader, Parking& parking);
   asio::awaitable<After> send_tunnel(shield::SlotWaiter& waiter);
   asio::awaitable<After> send_refusal();
+  bool may_purge() const;
+  asio::awaitable<After> send_purge();
   asio::awaitable<After> send_failure(shield::FailureKind failure);
   asio::awaitable<After> send_body_fault(BodyRead fault);
   asio::awaitable<After> send_own(OwnAnswer answer, observe::Outcome outcome);
@@ -149,7 +154,7 @@ class Exchange {
   cache::ForwardTarget target_;
   cache::KeyBytes key_;
   std::uint64_t hash_ = 0;
-  std::uint64_t url_number_ = 0;  // of the URL's last invalidation, where more than the URL is keyed (SRV-6)
+  std::uint64_t must_see_ = 0;  // COA-14: a purge that it learned of from an answer
   cache::Asker asker_;
   Decision decision_;
   std::unique_ptr<Own> own_;

@@ -20,6 +20,7 @@ struct FetchOrder {
   OriginState* origin = nullptr;
   origin::Pool* pool = nullptr;
   ForwardRequest request;
+  std::string_view site;  // its name, in `settings`
   std::string key;  // primary key; empty where the request has none
   std::uint64_t hash = 0;
   std::string selector;        // of the slot's key: empty while no vary spec is known

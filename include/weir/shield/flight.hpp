@@ -60,6 +60,7 @@ struct FlightHead {
   std::optional<std::uint64_t> length;  // complete length, if the origin said it
   bool no_body = false;                 // HEAD, 204, 304: length is information only
   cache::Facts facts;                   // meaningful when `shareable`
+  std::vector<cache::Tag> tags;         // what purges may name it by (PRG-1)
   std::string selector;                 // of the request that was sent, for the response's Vary; empty: no Vary
   bool shareable = false;               // to those who joined before it came
   bool joinable = false;                // to those who come later (COA-17); counts only with `shareable` and `stored`

@@ -8,6 +8,7 @@
 namespace weir::config::test {
 namespace {
 
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -148,7 +149,7 @@ TEST(Secrets, VariablesAreReplacedInSecretsAndAddresses) {
   EXPECT_EQ(loaded.settings->store.address, "app.example:6379");
   EXPECT_EQ(loaded.settings->store.password, "s3cret${x}");
   EXPECT_EQ(loaded.settings->log.file, "/var/${HOST}");
-  EXPECT_THAT(loaded.warnings, IsEmpty());
+  EXPECT_THAT(loaded.warnings, Each(HasSubstr("is not built yet")));
 }
 
 TEST(Secrets, AreReadFromFilesAndNeverShown) {

@@ -1,0 +1,29 @@
+// PURGE on the front listener (PRG-3): the request's own URL, for clients on `purge.allow`.
+#include "weir/proxy/client_address.hpp"
+#include "weir/proxy/exchange.hpp"
+#include "weir/proxy/purge.hpp"
+
+namespace weir::proxy {
+
+bool Exchange::may_purge() const {
+  auto const client = client_address(request_.fields, client_->address, settings().trusted_proxies);
+  return in_networks(client, settings().purge.allow);
+}
+
+asio::awaitable<After> Exchange::send_purge() {
+  PurgeOrder order;
+  std::string url(request_.scheme);
+  url.append("://").append(request_.authority).append(request_.path);
+  if (request_.has_query) url.append("?").append(request_.query);
+  order.urls.push_back(std::move(url));
+  for (auto const& field : request_.fields)
+    if (http::equal_ignoring_case(field.name, "weir-purge") && http::equal_ignoring_case(field.value, "hard"))
+      order.mode = cache::Invalidation::hard;
+  auto const result = purge(local_.shared, settings(), order);
+  OwnAnswer answer;
+  answer.status = result.mistakes.empty() ? 200 : 400;
+  if (request_.has_body()) close_ = true;
+  co_return co_await send_own(answer, observe::Outcome::purge);
+}
+
+}  // namespace weir::proxy
