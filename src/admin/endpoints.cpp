@@ -53,6 +53,13 @@ bj::object requests_of(Stats const& stats) {
   return {{"total", total}, {"by_outcome", std::move(by_outcome)}};
 }
 
+bj::object cookies_of(Stats const& stats) {
+  bj::array names;
+  for (auto const& row : stats.credential_cookies)
+    names.push_back(bj::object{{"name", observe::valid_utf8(row.name)}, {"requests", row.requests}});
+  return {{"requests", stats.cacheable}, {"with_credential", stats.with_credential_cookie}, {"names", std::move(names)}};
+}
+
 Answer answer_stats(Stats const& stats) {
   auto const process = observe::read_process();
   auto const share = share_without_fetch(stats);
@@ -70,6 +77,7 @@ Answer answer_stats(Stats const& stats) {
                                       {"store_bytes", stats.store_bytes},
                                       {"store_max_bytes", stats.store_max_bytes},
                                       {"store_entries", stats.store_entries}}},
+                                    {"cookies", cookies_of(stats)},
                                     {"origins", origins_of(stats)}});
 }
 
@@ -127,6 +135,8 @@ void Stats::count(observe::Metrics const& metrics) noexcept {
   for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = metrics.total(static_cast<Outcome>(i));
   coalesced = metrics.total_coalesced();
   fetches = metrics.total_fetches();
+  cacheable = metrics.total_cacheable();
+  with_credential_cookie = metrics.total_with_credential_cookie();
 }
 
 std::optional<double> share_without_fetch(Stats const& stats) noexcept {

@@ -152,6 +152,18 @@ KeyUrl url_of(std::string_view key) noexcept {
   return url;
 }
 
+std::string_view url_part(std::string_view key) noexcept {
+  auto rest = key;
+  auto size = std::size_t{0};
+  while (auto const part = take_part(rest)) {
+    bool const of_url = part->tag == tag::get || part->tag == tag::method || part->tag == tag::scheme ||
+                        part->tag == tag::host || part->tag == tag::path || part->tag == tag::query;
+    if (!of_url) break;
+    size = key.size() - rest.size();
+  }
+  return key.substr(0, size);
+}
+
 std::string describe_key(std::string_view key) {
   std::string out;
   while (auto const part = take_part(key)) describe_part(*part, out);

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "weir/cache/cookies.hpp"
 #include "weir/http/accept.hpp"
 
 namespace weir::cache {
@@ -42,7 +43,8 @@ struct CommaTrimmer {
 };
 
 bool append_combined_tightly(http::Fields request, http::FieldId id, std::string_view name, Bytes& out) {
-  CommaTrimmer trimmer{.out = out, .begin = out.size()};
+  auto const start = out.size();
+  CommaTrimmer trimmer{.out = out, .begin = start};
   bool found = false;
   for (auto const& field : request) {
     if (field.id != id || (id == http::FieldId::other && !http::equal_ignoring_case(field.name, name))) continue;
@@ -53,8 +55,21 @@ bool append_combined_tightly(http::Fields request, http::FieldId id, std::string
     found = true;
     for (char const c : field.value) trimmer.add(c);
   }
-  if (!trimmer.quoted) drop_trailing_space(trimmer.begin, out);
+  // A string that nothing closes ends where the field does, whose trailing space is none of its value.
+  drop_trailing_space(trimmer.quoted ? start : trimmer.begin, out);
   return found;
+}
+
+// Cookies are one list, whatever lines they came in (RFC 6265 5.4).
+bool append_cookies(http::Fields request, Bytes& out) {
+  if (!request.has(http::FieldId::cookie)) return false;
+  auto const begin = out.size();
+  for_each_cookie(request, [&](Cookie const& cookie) {
+    if (out.size() > begin) append("; ", out);
+    append(cookie.text, out);
+    return true;
+  });
+  return true;
 }
 
 bool append_languages(http::Fields request, KeyRules const& rules, Bytes& out) {
@@ -86,6 +101,7 @@ bool append_selecting_value(http::Fields request, std::string_view name, KeyRule
     return true;
   }
   if (id == http::FieldId::accept_language) return append_languages(request, rules, out);
+  if (id == http::FieldId::cookie) return append_cookies(request, out);
   return append_combined_tightly(request, id, name, out);
 }
 

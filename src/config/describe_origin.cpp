@@ -112,9 +112,9 @@ Group<Origin> const& limiter_group() {
     g.add("max_queue_wait", &Origin::max_queue_wait, Span{soonest, 10min}, "and for how long");
     g.add("max_per_partition", rule(&Rules::max_per_partition), Count{1, 1'000'000, ""},
           "permits of one partition while another one waits");
-    g.add("max_partition_share", rule(&Rules::max_partition_share), Count{1, 100, ""},
+    g.add("max_partition_share", rule(&Rules::max_partition_share), percent(1, 100),
           "percent of the permits that one partition may hold");
-    g.add("foreground_reserve", rule(&Rules::foreground_reserve), Count{0, 99, "off"},
+    g.add("foreground_reserve", rule(&Rules::foreground_reserve), percent(0, 99, "off"),
           "percent of the permits that background work leaves free");
     g.add("partition", &Origin::partition, Choice<Partition>{{{"path", Partition::path}, {"client", Partition::client}}},
           "between whom the limiter is fair");
@@ -127,7 +127,7 @@ Group<Breaker> const& breaker_group() {
   static Group<Breaker> const group = [] {
     Group<Breaker> g("breaker");
     g.add_switch(&Breaker::enabled);
-    g.add("failure_percent", &Breaker::failure_percent, Count{1, 100, ""}, "share of failures that opens it");
+    g.add("failure_percent", &Breaker::failure_percent, percent(1, 100), "share of failures that opens it");
     g.add("min_requests", &Breaker::min_requests, Count{1, 1'000'000, ""}, "of at least so many fetches");
     g.add("window", &Breaker::window, Span{1s, 10min}, "within so long");
     g.add("open", &Breaker::open, Span{100ms, 1h}, "how long it stays open at first");
@@ -150,13 +150,16 @@ Group<Origin> const& origin_group() {
     add_servers(g);
     g.add("balance", &Origin::balance,
           Choice<std::string>{{{"round_robin", "round_robin"}, {"least_connections", "least_connections"}}},
-          "who of several servers is next");
-    g.add_optional("health_check", &Origin::health_check, health_check_group(), "active checks of each server");
+          "who of several servers is next")
+        .planned = true;
+    g.add_optional("health_check", &Origin::health_check, health_check_group(), "active checks of each server").planned =
+        true;
     g.add_group("tls", &Origin::tls, origin_tls_group(), "for https addresses");
     g.add("host_header", &Origin::host_header, Text{check_host, "host", "off", false},
           "Host that the origin sees; `off`: the client's");
     g.add_group("pool", &Origin::pool, pool_group(), "connections that are kept");
-    g.add("retries", &Origin::retries, Count{0, 10, "off"}, "further tries of a request that is idempotent and got no byte");
+    g.add("retries", &Origin::retries, Count{0, 10, "off"}, "further tries of a request that is idempotent and got no byte")
+        .planned = true;
     g.add_group("limiter", itself, limiter_group(), "how many fetches it gets").inherits = true;
     g.add_group("breaker", &Origin::breaker, breaker_group(), "when it is left alone").inherits = true;
     g.add_group("timeouts", &Origin::timeouts, origin_timeouts_group(), "how long it may take").inherits = true;

@@ -44,9 +44,9 @@ Group<Forward> const& forward_group() {
     g.add(
         "mode", &Forward::mode,
         Choice<ForwardMode>{{{"guarded", ForwardMode::guarded}, {"strict", ForwardMode::strict}, {"all", ForwardMode::all}}},
-        "all but known poison, only what is keyed or allowed, or everything");
+        "all but known poison, only what is keyed or allowed (of requests that may be cached), or everything");
     g.add("allow", &Forward::allow, list_of(check_lower_field_name, "list of names"),
-          "strict: fields that are forwarded though not keyed");
+          "strict: fields that are forwarded though not keyed; without `cookie` and `authorization` these are taken off");
     g.add("expose_tags", &Forward::expose_tags, Boolean{}, "leave surrogate tags in answers to clients");
     return g;
   }();
@@ -127,10 +127,10 @@ Group<cache::FreshnessRules> const& freshness_group() {
   static Group<FreshnessRules> const group = [] {
     Group<FreshnessRules> g("freshness");
     g.add("default_ttl", &FreshnessRules::default_ttl, Span{}, "lifetime where the origin gives none");
-    g.add("jitter", &FreshnessRules::jitter, Count{0, 50, "off"},
+    g.add("jitter", &FreshnessRules::jitter, percent(0, 50, "off"),
           "percent by which lifetimes of 10 s or more are shortened at most");
     g.add("heuristic_max", &FreshnessRules::heuristic_max, Span{}, "longest lifetime guessed from Last-Modified");
-    g.add("heuristic_percent", &FreshnessRules::heuristic_percent, Count{0, 100, "off"},
+    g.add("heuristic_percent", &FreshnessRules::heuristic_percent, percent(0, 100, "off"),
           "percent of the age since Last-Modified that is guessed");
     g.add("override_ttl", &FreshnessRules::override_ttl, Span{}, "lifetime whatever the origin says");
     g.add("keep", &FreshnessRules::keep, Span{}, "how long stale entries are kept for validation");
@@ -164,8 +164,8 @@ Group<Coalesce> const& coalesce_group() {
           "how long slow readers may delay a fetch that outgrew max_object");
     g.add("max_bytes", &Coalesce::max_bytes, Size{1 << 20, 1024 * gib, "auto"},
           "with more in flights, new fetches are not shared; `auto`: a quarter of the store");
-    g.add("cluster", &Coalesce::cluster, Boolean{}, "one fetch among all nodes that share a Valkey store");
-    g.add("cluster_max_wait", &Coalesce::cluster_max_wait, Span{10ms, 1h}, "longest wait for another node");
+    g.add("cluster", &Coalesce::cluster, Boolean{}, "one fetch among all nodes that share a Valkey store").planned = true;
+    g.add("cluster_max_wait", &Coalesce::cluster_max_wait, Span{10ms, 1h}, "longest wait for another node").planned = true;
     return g;
   }();
   return group;

@@ -19,8 +19,8 @@ Group<Listen> const& listen_group() {
     Text const address{check_listen, "address", "", true};
     Group<Listen> g("listen", Listen{"0.0.0.0:8080", std::nullopt, false});
     g.add("address", &Listen::address, address, "IP address and port, or unix:/path").required = true;
-    g.add_optional("tls", &Listen::tls, tls, "speak TLS");
-    g.add("proxy_protocol", &Listen::proxy_protocol, Boolean{}, "expect a PROXY protocol header");
+    g.add_optional("tls", &Listen::tls, tls, "speak TLS").planned = true;
+    g.add("proxy_protocol", &Listen::proxy_protocol, Boolean{}, "expect a PROXY protocol header").planned = true;
     g.stands_for(
         [address](Reader& reader, Item const& item, Listen& listen) {
           if (item.is_scalar()) address.read(reader, item, listen.address);
@@ -85,19 +85,22 @@ Group<Store> const& store_group() {
     auto const max_bytes = [](auto& s) -> auto& { return s.memory.max_bytes; };
     Group<Store> g("store");
     g.add("type", &Store::type, Choice<StoreType>{{{"memory", StoreType::memory}, {"valkey", StoreType::valkey}}},
-          "in this process, or in a Valkey that nodes share");
+          "in this process, or in a Valkey that nodes share (`valkey` not built yet)");
     g.add("max_bytes", max_bytes, Size{1 * mib, 1024 * gib, "auto"},
           "memory: budget; `auto`: a quarter of the memory there is, at most 8GiB");
-    g.add("snapshot", &Store::snapshot, file_or_off(), "memory: written at a graceful stop, loaded at start");
-    g.add("address", &Store::address, Text{check_store_address, "address", "off", true}, "valkey: host:port or unix:/path");
-    g.add("username", &Store::username, Text{check_any, "name", "off", true}, "valkey: AUTH");
+    g.add("snapshot", &Store::snapshot, file_or_off(), "memory: written at a graceful stop, loaded at start").planned = true;
+    g.add("address", &Store::address, Text{check_store_address, "address", "off", true}, "valkey: host:port or unix:/path")
+        .planned = true;
+    g.add("username", &Store::username, Text{check_any, "name", "off", true}, "valkey: AUTH").planned = true;
     add_secret(g, "password", &Store::password, &Store::password_file, "valkey: AUTH");
-    g.add("database", &Store::database, Count{0, 65'535, ""}, "valkey: SELECT");
-    g.add("prefix", &Store::prefix, Text{.check = check_prefix}, "valkey: stands before every key");
-    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""}, "valkey: larger entries stay in the near tier");
+    g.add("database", &Store::database, Count{0, 65'535, ""}, "valkey: SELECT").planned = true;
+    g.add("prefix", &Store::prefix, Text{.check = check_prefix}, "valkey: stands before every key").planned = true;
+    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""}, "valkey: larger entries stay in the near tier").planned =
+        true;
     g.add("allow_evictable", &Store::allow_evictable, Boolean{},
-          "valkey: run although its eviction policy may drop our records");
-    g.add_group("near", &Store::near, near, "valkey: the near tier");
+          "valkey: run although its eviction policy may drop our records")
+        .planned = true;
+    g.add_group("near", &Store::near, near, "valkey: the near tier").planned = true;
     g.check([](Reader& reader, Item const& item, Store& store) {
       if (store.type == StoreType::valkey && store.address.empty())
         reader.mistake(item, "`type: valkey` needs an `address`");
@@ -111,7 +114,7 @@ Group<Limits> const& limits_group() {
   static Group<Limits> const group = [] {
     Group<Limits> g("limits");
     g.add("header_bytes", &Limits::header_bytes, Size{1 * kib, 1 * mib, ""}, "a request's head");
-    g.add("header_count", &Limits::header_count, Count{1, 10'000, ""}, "its fields");
+    g.add("header_count", &Limits::header_count, Count{1, Limits::most_header_count, ""}, "its fields");
     g.add("target_bytes", &Limits::target_bytes, Size{64, 1 * mib, ""}, "its target");
     g.add("body_bytes", &Limits::body_bytes, Size{0, 1024 * gib, ""}, "its body");
     g.add("header_timeout", &Limits::header_timeout, Span{10ms, 1h}, "time to send the head");
@@ -142,7 +145,7 @@ Group<MissRate> const& miss_rate_group() {
     Group<MissRate> g("miss_rate");
     g.add_switch(&MissRate::enabled);
     g.add("window", &MissRate::window, Span{1s, 24h}, "the paths with the most misses are found in each");
-    g.add("threshold_percent", &MissRate::threshold_percent, Count{1, 100, ""}, "share of misses that is worth a warning");
+    g.add("threshold_percent", &MissRate::threshold_percent, percent(1, 100), "share of misses that is worth a warning");
     return g;
   }();
   return group;
@@ -166,9 +169,10 @@ Group<Log> const& log_group() {
     g.add("level", &Log::level, levels, "the least that is logged");
     g.add("format", &Log::format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}}, "of the log");
     g.add("file", &Log::file, Text{check_any, "file", "stderr", false}, "of the log");
-    g.add("access_file", &Log::access_file, file_or_off(), "a line for each request");
+    g.add("access_file", &Log::access_file, file_or_off(), "a line for each request").planned = true;
     g.add("access_format", &Log::access_format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}},
-          "of these lines; `text` is the combined format");
+          "of these lines; `text` is the combined format")
+        .planned = true;
     return g;
   }();
   return group;
@@ -224,10 +228,10 @@ Group<Settings> const& settings_group() {
         "when an origin is left alone");
     g.add_group("timeouts", &Settings::timeouts, timeouts_group(), "how long origins and store may take");
     g.add_group("store", &Settings::store, store_group(), "where entries live");
-    g.add_group("purge", &Settings::purge, purge_group(), "removing entries");
+    g.add_group("purge", &Settings::purge, purge_group(), "removing entries").planned = true;
     g.add_group("limits", &Settings::limits, limits_group(), "bounds on clients");
-    g.add("errors", &Settings::errors, ErrorPages{}, "bodies of the answers that Weir makes itself");
-    g.add_group("miss_rate", &Settings::miss_rate, miss_rate_group(), "warning of unusual misses");
+    g.add("errors", &Settings::errors, ErrorPages{}, "bodies of the answers that Weir makes itself").planned = true;
+    g.add_group("miss_rate", &Settings::miss_rate, miss_rate_group(), "warning of unusual misses").planned = true;
     g.add_group("drain", &Settings::drain, drain_group(), "stopping");
     g.add_group("log", &Settings::log, log_group(), "logs");
     return g;

@@ -20,6 +20,7 @@ struct Key {
   bool inherits = false;  // in an element of a list or map: written only where it differs from what it inherits
   bool late = false;      // read after the others: its elements inherit from them
   bool required = false;
+  bool planned = false;  // read and checked, but nothing acts on it yet; the pages say so
   std::function<void(Reader&, Item const&, T&)> read{};
   // None: there is nothing to write, or nothing that differs from `basis` (null: write it in full).
   std::function<std::optional<Item>(T const&, T const* basis)> write{};
@@ -140,7 +141,7 @@ class Group {
   template <class Access, class U>
   void adopt(Access access, Group<U> const& group, bool inherits = true) {
     for (Key<U> const& theirs : group.keys()) {
-      Key<T> key{.name = theirs.name, .help = theirs.help, .inherits = inherits};
+      Key<T> key{.name = theirs.name, .help = theirs.help, .inherits = inherits, .planned = theirs.planned};
       key.read = [=](Reader& reader, Item const& item, T& owner) { theirs.read(reader, item, std::invoke(access, owner)); };
       key.write = [=](T const& owner, T const* basis) {
         return theirs.write(std::invoke(access, owner), basis ? &std::invoke(access, *basis) : nullptr);
@@ -205,8 +206,11 @@ class Group {
 
   Description describe(Description::Shape shape = Description::Shape::group) const {
     Description out{shape, "group", short_schema_, name_, {}};
-    for (Key<T> const& key : keys_)
-      out.keys.push_back({key.name, key.help, key.write(initial_, nullptr), key.inherits, key.required, key.describe()});
+    for (Key<T> const& key : keys_) {
+      std::string help = key.planned ? key.help + " (not built yet)" : key.help;
+      out.keys.push_back(
+          {key.name, std::move(help), key.write(initial_, nullptr), key.inherits, key.required, key.describe()});
+    }
     return out;
   }
 
@@ -230,7 +234,9 @@ class Group {
   void read_key(Reader& reader, Item const& item, Key<T> const& key, T& value) const {
     Reader::Step const step(reader, key.name);
     if (Item const* const given = item.find(key.name)) {
+      auto const before = key.planned ? key.write(value, nullptr) : std::nullopt;
       key.read(reader, *given, value);
+      if (key.planned && before != key.write(value, nullptr)) reader.warn("is not built yet and has no effect");
     } else if (key.required) {
       reader.mistake(item, "is required");
     }

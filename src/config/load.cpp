@@ -1,5 +1,6 @@
 #include "weir/config/load.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <unordered_map>
 
@@ -24,7 +25,8 @@ class Whole {
     check_sites();
     check_listen();
     check_cluster();
-    if (settings_.defaults.forward.mode == ForwardMode::all)
+    settle_all();
+    if (some_forward_all_)
       reader_.warn("forward.mode: all lets unkeyed fields reach the origin; answers that depend on them poison the cache");
   }
 
@@ -121,10 +123,30 @@ class Whole {
     reader_.mistake(coalesce ? *coalesce : root_, "needs `store.type: valkey`, which the nodes share");
   }
 
+  // FWD-2: in strict mode a cookie that is neither keyed nor allowed never gets to the origin. Where a cookie makes a
+  // request bypass the cache, the request goes whole.
+  void settle(Policy& policy) {
+    some_forward_all_ = some_forward_all_ || policy.forward.mode == ForwardMode::all;
+    auto const names_cookie = [](std::vector<std::string> const& names) {
+      return std::find(names.begin(), names.end(), "cookie") != names.end();
+    };
+    policy.cookies.only_keyed = policy.forward.mode == ForwardMode::strict &&
+                                policy.cookies.mode == cache::CookieMode::credential &&
+                                !names_cookie(policy.forward.allow) && !names_cookie(policy.key.headers);
+  }
+
+  void settle_all() {
+    for (Site& site : settings_.sites) {
+      settle(site.policy);
+      for (Route& route : site.routes) settle(route.policy);
+    }
+  }
+
   Reader& reader_;
   Item const& root_;
   Settings& settings_;
   std::string first_origin_;
+  bool some_forward_all_ = false;
   std::unordered_map<std::string, Site const*> owners_;
 };
 

@@ -46,7 +46,10 @@ std::optional<std::uint64_t> Count::parse(Reader& reader, Item const& item) cons
   std::string const* const text = reader.text_of(item, "a whole number" + or_word(zero));
   if (!text) return std::nullopt;
   if (is_the_word(*text, zero)) return 0;
-  auto const number = item.form == Item::Form::text ? std::nullopt : parse_number(*text);
+  bool const with_sign = percent && text->ends_with('%');
+  auto const digits_of = std::string_view(*text).substr(0, text->size() - (with_sign ? 1 : 0));
+  bool const quoted = item.form == Item::Form::text && !with_sign;
+  auto const number = quoted ? std::nullopt : parse_number(digits_of);
   if (!number) {
     bool const digits =
         text->size() > 1 && text->front() == '0' && text->find_first_not_of("0123456789") == std::string::npos;
@@ -66,10 +69,11 @@ Item Count::write(std::uint64_t value) const {
 
 Description Count::describe() const {
   boost::json::object schema{{"type", "integer"}, {"minimum", least}, {"maximum", most}};
+  if (percent) schema = {{"anyOf", {schema, {{"type", "string"}, {"pattern", "^(0|[1-9][0-9]*)%$"}}}}};
   allow_word(schema, zero);
   std::string const range =
       most >= std::numeric_limits<std::uint32_t>::max() ? "" : " " + std::to_string(least) + " to " + std::to_string(most);
-  return value_description("number" + range + or_word(zero), std::move(schema));
+  return value_description((percent ? "percent" : "number") + range + or_word(zero), std::move(schema));
 }
 
 void Size::read(Reader& reader, Item const& item, std::uint64_t& value) const {

@@ -51,6 +51,7 @@ struct Count {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
   std::string zero;
+  bool percent = false;  // `75%` is 75
 
   template <class N>
   void read(Reader& reader, Item const& item, N& value) const {
@@ -60,6 +61,10 @@ struct Count {
   Description describe() const;
   std::optional<std::uint64_t> parse(Reader& reader, Item const& item) const;
 };
+
+inline Count percent(std::uint64_t least, std::uint64_t most, std::string zero = "") {
+  return {least, most, std::move(zero), true};
+}
 
 // Bytes with a binary unit. `zero` as above.
 struct Size {

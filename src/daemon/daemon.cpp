@@ -19,6 +19,7 @@ namespace {
 
 // Descriptors that are kept back from clients: for origins, the store, listeners, files (REQ-3).
 constexpr std::uint64_t reserved_descriptors = 1024;
+constexpr std::size_t most_cookie_names = 20;  // in /v1/stats
 constexpr base::Duration drain_look = std::chrono::milliseconds(5);
 
 std::size_t usable_cores() noexcept {
@@ -86,7 +87,13 @@ Daemon::Daemon(config::Settings settings)
     workers_.back()->use(settings_);
   }
   listen();
-  workers_.front()->set_each_second([this](base::Now now) { store_.sweep(now); });
+  shared_.cookie_names.look(started_.steady, 0, 0);
+  shared_.stripped_cookies.look(started_.steady);
+  workers_.front()->set_each_second([this](base::Now now) {
+    store_.sweep(now);
+    shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());
+    shared_.stripped_cookies.look(now.steady);
+  });
   start_admin();
   for (auto& worker : workers_) worker->start();
 }
@@ -172,6 +179,7 @@ admin::Stats Daemon::stats() const {
   stats.uptime = base::Clock::now() - started_.steady;
   stats.draining = shared_.draining.load(std::memory_order_relaxed);
   stats.count(metrics_);
+  stats.credential_cookies = shared_.cookie_names.top(most_cookie_names);
   stats.flights = flights_.flights();
   stats.waiting = flights_.waiting();
   auto const store = store_.stats();

@@ -70,4 +70,16 @@ std::uint64_t Metrics::total_not_stored(cache::NotStored reason) const noexcept 
   return sum;
 }
 
+std::uint64_t Metrics::total_cacheable() const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) sum += worker->cacheable.value();
+  return sum;
+}
+
+std::uint64_t Metrics::total_with_credential_cookie() const noexcept {
+  std::uint64_t sum = 0;
+  for (auto const& worker : workers_) sum += worker->with_credential_cookie.value();
+  return sum;
+}
+
 }  // namespace weir::observe

@@ -3,9 +3,9 @@
 #include "weir/proxy/exchange.hpp"
 
 #include "weir/base/hash.hpp"
+#include "weir/cache/conditional.hpp"
 #include "weir/cache/cookies.hpp"
 #include "weir/cache/vary.hpp"
-#include "weir/http/accept.hpp"
 
 namespace weir::proxy {
 
@@ -21,16 +21,22 @@ namespace {
 
 // Look-up, wait, look up again: more rounds than any sequence of news about one key can need.
 constexpr std::uint8_t max_rounds = 6;
+constexpr std::size_t usual_fields = 32;
 
 }  // namespace
 
-Exchange::Exchange(Local& local) : local_(local) {}
+Exchange::Exchange(Local& local) : local_(local) { forwarded_.reserve(usual_fields); }
 
 Exchange::~Exchange() = default;
 
 void Exchange::begin(Client& client, http::Request const& request, base::Now now) noexcept {
   client_ = &client;
   request_ = request;
+  as_it_came_ = request.fields;
+  is_edited_ = identity_forbidden_ = false;
+  edited_.clear();
+  forwarded_.clear();
+  seen_ = false;
   came_ = now;
   settings_ = local_.settings.get();
   written_ = 0;
@@ -91,23 +97,17 @@ asio::awaitable<After> Exchange::answer() {
   }
 }
 
-Exchange::Decision Exchange::refuse(int status) const {
-  Decision decision;
-  decision.what = What::refuse;
-  decision.status = status;
-  decision.outcome = Outcome::refused;
-  return decision;
-}
-
 // Steps 2 to 4: policy, key, look-up, verdict.
 Exchange::Decision Exchange::decide(base::Now now) {
   // No purge.allow yet: PURGE is nobody's (PRG-3).
   if (request_.method_id == Method::connect || request_.method_id == Method::trace || request_.method_id == Method::purge)
     return refuse(405);
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
+  if (client_->trusted) believe_scheme();
   routed_ = route(settings(), request_);
   if (routed_.site == nullptr) return refuse(421);
   origin_ = local_.shared.origins.at(routed_.site->origin).get();
+  if (!seen_) edit_request();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
 
   if (keys_body() && !body_) {
@@ -120,13 +120,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
   bool const readable = plain || digest_;
   bool const upgrades = wants_websocket(request_);
   if (readable && routed_.policy->cache && !upgrades) return decide_cacheable(now);
-  if (readable && !upgrades && cache::asker_of(request_, false, routed_.policy->client).only_if_cached)
-    return refuse(504);  // SRV-5
-  Decision decision;
-  decision.what = What::alone;
-  decision.upgrades = upgrades;
-  decision.cache_status.forwarded = readable ? Forwarded::bypass : Forwarded::method;
-  decision.outcome = Outcome::bypass;
+  auto decision = bypass(readable ? Forwarded::bypass : Forwarded::method, upgrades);
   if (may_stand_for_get()) {
     key_as_get();
     decision.may_store = true;
@@ -136,14 +130,30 @@ Exchange::Decision Exchange::decide(base::Now now) {
 
 Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   auto const& policy = *routed_.policy;
-  key_.clear();
-  cache::append_primary_key(request_, target_, policy.key, digest_ ? &*digest_ : nullptr, key_);
-  hash_ = base::hash_bytes(cache::view(key_));
   auto const cookies = cache::classify_cookies(request_.fields, policy.key, policy.cookies);
+  if (!seen_) local_.metrics.cacheable.add();
+  if (!seen_ && cookies.has_credential) note_cookies();
+  if (!seen_ && policy.cookies.only_keyed) note_stripped_cookies();
+  seen_ = true;
+  if (cookies.has_credential && policy.cookies.mode == cache::CookieMode::bypass) return bypass(Forwarded::bypass);
+  normalise_host();
+  see_as_forwarded();
+  auto as_forwarded = request_;
+  as_forwarded.fields = http::Fields(forwarded_);
+  key_.clear();
+  cache::append_primary_key(as_forwarded, target_, policy.key, digest_ ? &*digest_ : nullptr, key_);
+  hash_ = base::hash_bytes(cache::view(key_));
   asker_ = cache::asker_of(request_, cookies.has_credential, policy.client);
-  asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key);
+  asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key) &&
+                             reaches_origin(policy, "authorization");
 
-  auto const found = local_.shared.store.peek({cache::view(key_), hash_, request_.fields, &policy.key}, now);
+  auto found = local_.shared.store.peek({cache::view(key_), hash_, as_forwarded.fields, &policy.key}, now);
+  url_number_ = 0;
+  if (cache::keys_more_than_url(policy.key)) {  // SRV-6
+    url_number_ = local_.shared.invalidated_urls.number(base::hash_bytes(cache::url_part(cache::view(key_))));
+    if (found.entry)
+      found.overrule = cache::overruled_by_url(found.overrule, found.entry->facts().purge_number, url_number_);
+  }
   Decision decision;
   decision.forward = ForwardAs::canonical;
   decision.may_store = true;
@@ -152,8 +162,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.overrule = found.overrule;
     decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
   }
-  bool const usable =
-      found.entry && decision.reuse.verdict != Verdict::unusable && (!digest_ || decision.reuse.verdict == Verdict::fresh);
+  bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable && !identity_forbidden_ &&
+                      (!digest_ || decision.reuse.verdict == Verdict::fresh);
 
   if (usable && decision.reuse.verdict != Verdict::must_validate) {
     bool const while_revalidate = decision.reuse.verdict == Verdict::stale_while_revalidate;
@@ -200,8 +210,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   // Who fetches alone: on a marker, with credentials that the known answer is not meant for (COA-8, FWD-3), or who refuses
   // every coding that we know (KEY-5).
   bool const marked = found.hit_for_miss;
-  bool const own_answer =
-      (is_credentialed() && !usable) || http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
+  bool const own_answer = (is_credentialed() && !usable) || identity_forbidden_;
   if (marked || own_answer) {
     decision.what = What::alone;
     decision.forward = ForwardAs::own;
@@ -225,14 +234,6 @@ void Exchange::go_alone() {
   decision_.entry = nullptr;
 }
 
-// The selecting values of this request for the vary spec that is known now; empty: none is known.
-std::string Exchange::selector() const {
-  cache::SelectorBytes bytes;
-  if (auto const spec = local_.shared.store.vary_spec(cache::view(key_), hash_); !spec.empty())
-    cache::append_selector(request_.fields, spec, routed_.policy->key, bytes);
-  return std::string(cache::view(bytes));
-}
-
 shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
   auto& flights = local_.shared.flights;
   if (decision_.what == What::join) {
@@ -240,6 +241,7 @@ shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
     auto const& rules = routed_.policy->coalesce.table;
     shield::FlightKey key{cache::view(key_), hash_, joined_selector_};
     key.may_lead = !asker_.no_store;  // SRV-5
+    key.must_see = url_number_;
     auto joined = flights.join(key, waiter, local_.worker, rules, base::Clock::now());
     if (joined.joined == shield::Joined::overflow) local_.metrics.coalesce_overflow.add();
     bool const shed =
@@ -298,8 +300,8 @@ void Exchange::refresh_in_background() {
   if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
     return entry.release_refresh(now, refresh_pause);
   joined_selector_ = selector();
-  auto ticket = local_.shared.flights.lead_for_nobody({cache::view(key_), hash_, joined_selector_}, local_.worker,
-                                                      routed_.policy->coalesce.table, now);
+  auto ticket = local_.shared.flights.lead_for_nobody({cache::view(key_), hash_, joined_selector_, url_number_},
+                                                      local_.worker, routed_.policy->coalesce.table, now);
   if (!ticket) return;  // somebody's fetch is under way
   decision_.what = What::join;
   decision_.forward = ForwardAs::background;
@@ -327,24 +329,19 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.shared = decision_.what == What::join;
   if (order.shared) order.selector = joined_selector_;
   order.may_store = decision_.may_store && (request_.method_id == Method::get || request_.method_id == Method::post);
+  // FWD-2: validators and a range are unkeyed, and an origin could show them.
+  if (is_strict(policy, decision_.forward) && cache::has_conditionals(order.request.fields.fields()))
+    order.may_store = false;
   if (order.shared) order.may_store = true;
   order.requester.method = order.request.method_id;
   order.requester.has_authorization = asker_.has_authorization;
   order.requester.has_cookie_credential = asker_.has_cookie_credential;
   order.requester.no_store = asker_.no_store;
-  order.requester.identity_forbidden = http::choose_coding(request_.fields, policy.key.accept_encoding).identity_forbidden;
+  order.requester.identity_forbidden = identity_forbidden_;
   order.asker = asker_;
   if (order.shared) order.basis = decision_.entry;
   if (digest_) carry_body(order);
   order.unsafe = !http::is_safe(request_.method_id) && !opted_in();
-  if (order.unsafe) {  // SRV-6: what a GET of the same target is stored under
-    auto get = request_;
-    get.method = "GET";
-    get.method_id = Method::get;
-    cache::KeyBytes key;
-    cache::append_primary_key(get, target_, policy.key, nullptr, key);
-    order.key = cache::view(key);
-  }
   order.why = why;
   order.upload = upload_;
   if (tunnel_) order.tunnel = tunnel_->asked_for_in(order.request);
@@ -429,7 +426,7 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
 // just confirmed may be given to those who asked before it did, fresh or not (COA-17).
 bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   auto const reuse = cache::reuse(asker_, waiter.entry->facts(), {}, base::read_clock());
-  if (!cache::selects(request_.fields, waiter.entry->selector(), routed_.policy->key)) return false;
+  if (!cache::selects(http::Fields(forwarded_), waiter.entry->selector(), routed_.policy->key)) return false;
   bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
   if (strict && reuse.verdict == Verdict::must_validate) return false;  // COA-17
   if (reuse.verdict == Verdict::unusable || (!waiter.validated && reuse.verdict == Verdict::must_validate)) return false;
@@ -489,7 +486,7 @@ bool Exchange::suits(shield::FlightHead const& head) const {
   if (head.origin_error) return true;  // COA-5: everyone gets it; what may be shown is decided when it is sent
   if (asker_.has_cookie_credential && !head.facts.shared_explicitly) return false;
   if (asker_.has_authorization && !head.facts.authorized) return false;
-  return cache::selects(request_.fields, head.selector, routed_.policy->key);
+  return cache::selects(http::Fields(forwarded_), head.selector, routed_.policy->key);
 }
 
 }  // namespace weir::proxy

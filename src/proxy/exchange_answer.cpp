@@ -8,6 +8,7 @@
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/storability.hpp"
 #include "weir/observe/log.hpp"
+#include "weir/proxy/edits.hpp"
 #include "weir/proxy/exchange.hpp"
 
 namespace weir::proxy {
@@ -28,28 +29,6 @@ cache::Representation representation(int status, std::string_view etag, std::str
 
 bool Exchange::keep_alive() const noexcept {
   return request_.keep_alive && !close_ && !local_.shared.draining.load(std::memory_order_relaxed);
-}
-
-void Exchange::hold_request() {
-  settings_hold_ = local_.settings;
-  own_ = std::make_unique<Own>();
-  // Every view points into one head: the bytes from the method to the end of the last field.
-  char const* const begin = request_.method.data();
-  char const* end = request_.target.data() + request_.target.size();
-  for (auto const& field : request_.fields) end = std::max(end, field.value.data() + field.value.size());
-  own_->bytes.assign(begin, end);
-  auto const moved = [&](std::string_view view) {
-    bool const inside = view.data() >= begin && view.data() + view.size() <= end;
-    return inside ? std::string_view(own_->bytes.data() + (view.data() - begin), view.size()) : view;
-  };
-  own_->fields.reserve(request_.fields.size());
-  for (auto const& field : request_.fields) own_->fields.push_back({field.id, moved(field.name), moved(field.value)});
-  request_.fields = http::Fields(own_->fields);
-  for (auto* const view :
-       {&request_.method, &request_.target, &request_.scheme, &request_.authority, &request_.path, &request_.query})
-    *view = moved(*view);
-  target_.path = moved(target_.path);
-  target_.query = moved(target_.query);
 }
 
 void Exchange::count(Outcome outcome) noexcept {
@@ -87,8 +66,13 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
     case cache::Cut::unsatisfiable:
       parts.body = {};
   }
-  if (selection.cut != cache::Cut::whole) {
+  auto const& edits = routed_.policy->headers.response;
+  if (selection.cut != cache::Cut::whole)
     append_cut_head(out, entry.head(), selection, body.size());
+  else if (has_edits(edits))
+    out += entry.head();
+  if (!out.empty()) {
+    edit_head(out, edits);
     parts.head = {};
   }
   bool const bodiless = selection.cut == cache::Cut::not_modified || never_has_body(facts.status);
@@ -190,6 +174,7 @@ Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, ca
   else
     append_cut_head(out, head.head, selection, head.length.value_or(0));
   if (leader && selection.cut == cache::Cut::whole) out += head.leader_only;
+  edit_head(out, routed_.policy->headers.response);
 
   AnswerTail tail;
   tail.framing = framing;

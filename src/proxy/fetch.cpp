@@ -6,7 +6,6 @@
 
 #include "fetch_impl.hpp"
 #include "weir/base/hash.hpp"
-#include "weir/cache/invalidation.hpp"
 #include "weir/cache/policy.hpp"
 #include "weir/http/cache_control.hpp"
 #include "weir/observe/log.hpp"
@@ -131,7 +130,12 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   auto const found = co_await shared_.store.find(question, now);
   bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
-    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
+    auto const& rules = order_.policy->key;
+    auto const url_number = cache::keys_more_than_url(rules)
+                                ? shared_.invalidated_urls.number(base::hash_bytes(cache::url_part(order_.key)))
+                                : 0;
+    auto const overrule = cache::overruled_by_url(found.overrule, found.entry->facts().purge_number, url_number);
+    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), overrule, now);
     if (reuse.verdict == cache::Verdict::fresh && found.entry.get() != order_.refreshes.get()) {
       order_.ticket.publish_entry(found.entry, false);
       order_.ticket.leave();
@@ -230,29 +234,6 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
   }
 }
 
-// SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
-void Fetch::invalidate() {
-  if (!cache::invalidates(order_.request.method_id, response_.status)) return;
-  auto const request = as_asked();
-  auto const number = shared_.purges.next();
-  times_.purge_number = number;  // of what this answer may store
-  times_.began = order_.ticket.begins_again(number);
-  invalidate(order_.key, number);  // the target, under this request's own keyed fields
-  for (auto const& at : cache::invalidated_locations(request, response_)) {
-    cache::KeyBytes key;
-    cache::append_url_key(request.scheme, request.authority, {at.path, at.query, at.has_query}, key);
-    invalidate(cache::view(key), number);
-  }
-}
-
-void Fetch::invalidate(std::string_view key, std::uint64_t number) {
-  auto const hash = base::hash_bytes(key);
-  auto const under_way = shared_.flights.overrule(key, hash, number);
-  auto const now = base::read_clock();
-  auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
-  shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
-}
-
 // What was asked, as the origin saw its URL. Views into the order.
 http::Request Fetch::as_asked() const noexcept {
   http::Request request;
@@ -328,7 +309,9 @@ void Fetch::publish() {
   }
   head->stored = verdict_.store;
   head->kept = verdict_.keep;
-  head->shareable = order_.shared && (verdict_.share || (error && may_be_shown_to_all(response_.fields)));
+  // COA-8: what was said to credentials reaches nobody else, an error page neither.
+  bool const to_anyone = !order_.requester.has_authorization && !order_.requester.has_cookie_credential;
+  head->shareable = order_.shared && (verdict_.share || (error && to_anyone && may_be_shown_to_all(response_.fields)));
   head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
   if (verdict_.store && !verdict_.vary.names.empty()) {

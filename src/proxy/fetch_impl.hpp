@@ -45,6 +45,7 @@ class Fetch {
   void update_stored();
   http::Request as_asked() const noexcept;
   void invalidate();
+  void invalidate(http::Request request, std::uint64_t number);
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
   void publish();

@@ -84,21 +84,4 @@ std::string bound_address(int descriptor) {
   return (endpoint.address().is_v6() ? "[" + text + "]" : text) + ":" + std::to_string(endpoint.port());
 }
 
-bool in_networks(std::string const& address, std::vector<config::Network> const& networks) {
-  if (networks.empty()) return false;
-  boost::system::error_code error;
-  auto const parsed = boost::asio::ip::make_address(address, error);
-  if (error) return false;
-  auto const bytes =
-      (parsed.is_v4() ? boost::asio::ip::make_address_v6(boost::asio::ip::v4_mapped, parsed.to_v4()) : parsed.to_v6())
-          .to_bytes();
-  for (auto const& network : networks) {
-    bool inside = true;
-    for (unsigned bit = 0; bit < network.prefix && inside; ++bit)
-      inside = ((bytes[bit / 8] ^ network.address[bit / 8]) & (0x80U >> (bit % 8))) == 0;
-    if (inside) return true;
-  }
-  return false;
-}
-
 }  // namespace weir::server

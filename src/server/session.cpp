@@ -14,6 +14,7 @@ constexpr int turns = 32;
 // After a refusal: what the peer may still send before its connection is closed over its unread bytes.
 constexpr std::size_t linger_bytes = 256 * 1024;
 constexpr base::Duration linger_time = std::chrono::seconds(2);
+static_assert(config::Limits::most_header_count <= wire::max_field_count);
 
 }  // namespace
 
@@ -111,8 +112,7 @@ asio::awaitable<bool> Session::read_more() {
 Session::Next Session::serve_ready() {
   auto& local = worker_.local();
   auto const& limits = local.settings->limits;
-  wire::HeadLimits const head_limits{limits.header_bytes, std::min<std::size_t>(limits.header_count, wire::max_field_count),
-                                     limits.target_bytes, limits.body_bytes};
+  wire::HeadLimits const head_limits{limits.header_bytes, limits.header_count, limits.target_bytes, limits.body_bytes};
   if (!client_.inbox) client_.inbox = local.inboxes.take();
   auto& inbox = *client_.inbox;
   bool tried = false;

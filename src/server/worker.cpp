@@ -8,6 +8,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "weir/observe/log.hpp"
+#include "weir/proxy/client_address.hpp"
 
 namespace weir::server {
 namespace {
@@ -143,7 +144,7 @@ void Worker::open_session(wire::Stream::Socket socket, Listener const& listener)
     boost::system::error_code ignored;  // Nagle is slower, not wrong
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   }
-  bool const trusted = in_networks(address, local_.settings->trusted_proxies);
+  bool const trusted = proxy::in_networks(address, local_.settings->trusted_proxies);
   auto session =
       std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), trusted);
   sessions_.push_back(*session);

@@ -277,8 +277,9 @@ TEST(Reuse, WritesInvalidateEveryVariantOfTheirTarget) {
     EXPECT_TRUE(cache_status(client.get("/x", {{"X-Tenant", "a"}})).hit());
     client.request("POST", "/x", {{"X-Tenant", "a"}});
     EXPECT_FALSE(cache_status(client.get("/x", {{"X-Tenant", "a"}})).hit()) << keyed;
-    // A tenant that is keyed has a target of its own; one that is named in Vary has not.
-    EXPECT_EQ(cache_status(client.get("/x", {{"X-Tenant", "b"}})).hit(), keyed);
+    EXPECT_FALSE(cache_status(client.get("/x", {{"X-Tenant", "b"}})).hit()) << keyed;
+    for (std::string const tenant : {"a", "b"})  // and what came since is good
+      EXPECT_TRUE(cache_status(client.get("/x", {{"X-Tenant", tenant}})).hit()) << keyed;
   }
 }
 

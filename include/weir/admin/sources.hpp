@@ -12,6 +12,7 @@
 
 #include "weir/admin/router.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/observe/cookie_names.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/proxy/purge.hpp"
 #include "weir/shield/limiter.hpp"
@@ -42,8 +43,10 @@ struct Stats {
   std::uint64_t flights = 0, waiting = 0;
   std::uint64_t store_bytes = 0, store_max_bytes = 0, store_entries = 0;
   std::vector<OriginLine> origins;
+  std::uint64_t cacheable = 0, with_credential_cookie = 0;     // requests (FWD-3)
+  std::vector<observe::CookieNames::Row> credential_cookies{};  // the most frequent names
 
-  // Fills requests, coalesced and fetches.
+  // Fills all counts of requests, coalesced and fetches.
   void count(observe::Metrics const& metrics) noexcept;
 };
 

@@ -1,6 +1,7 @@
 // The cookies of a request one by one, and what each is to us (FWD-3, KEY-4). Threads: pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,15 +42,16 @@ void for_each_cookie(http::Fields request, Visit&& visit) {
   }
 }
 
+// What a cookie is to us (FWD-3); the safe one first. Ignored ones are not forwarded; keyed by name they are, whatever else is
+// said of them: what is keyed is what is forwarded.
+enum class CookieUse : std::uint8_t { credential, ignored, keyed };
+CookieUse use_of(Cookie const& cookie, KeyRules const& key, CookieRules const& cookies) noexcept;
+
 // What of a Cookie field is what (FWD-3).
 struct CookieView {
   bool has_credential = false;   // a cookie that is neither keyed nor ignored
 };
 CookieView classify_cookies(http::Fields request, KeyRules const& key, CookieRules const& cookies) noexcept;
-// The Cookie value as forwarded on a cacheable request: ignored ones removed; empty if none is left. Those that are `keyed`
-// (KeyRules::cookies) stay whatever else is said of them: what is keyed is what is forwarded.
-std::string forwarded_cookies(http::Fields request, CookieRules const& cookies, std::span<std::string const> keyed = {});
-
 // The preset of FWD-3 ("analytics").
 std::vector<NamePattern> const& analytics_cookies();
 

@@ -46,6 +46,10 @@ struct KeyUrl {
 };
 KeyUrl url_of(std::string_view key) noexcept;
 
+// The part of a GET's primary key that `append_url_key` makes: everything before keyed headers and cookies.
+std::string_view url_part(std::string_view key) noexcept;
+inline bool keys_more_than_url(KeyRules const& rules) noexcept { return !rules.headers.empty() || !rules.cookies.empty(); }
+
 // For /v1/flights, logs and explain: "GET http://host/path?query" with keyed fields behind it. Never parsed.
 std::string describe_key(std::string_view key);
 // The partition of LIM-2: scheme, host and path without the query, as a slice-free copy.

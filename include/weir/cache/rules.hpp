@@ -41,6 +41,7 @@ enum class CookieMode : std::uint8_t { credential, bypass, ignore };
 struct CookieRules {
   CookieMode mode = CookieMode::credential;
   std::vector<NamePattern> ignore;             // FWD-3; config fills the preset
+  bool only_keyed = false;                     // FWD-2, strict: what is not keyed is removed; set by config, no setting
 };
 
 struct ClientRules {

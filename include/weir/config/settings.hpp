@@ -149,6 +149,7 @@ struct Site {
 };
 
 struct Limits {
+  static constexpr std::uint32_t most_header_count = 256;              // what `wire` has room for
   std::uint64_t header_bytes = 16 << 10;
   std::uint32_t header_count = 100;
   std::uint64_t target_bytes = 8 << 10;

@@ -134,6 +134,7 @@ struct alignas(128) WorkerMetrics {
   std::array<Counter, coalesce_fallback_count> coalesce_timeouts;
   std::array<Counter, stale_reason_count> stale_served;
   std::array<Counter, cache::not_stored_count> not_stored;
+  Counter cacheable, with_credential_cookie;  // requests that a cache could answer; those of them with such a cookie (FWD-3)
   std::array<Counter, wire::refusal_count> refusals;
   std::atomic<std::int64_t> connections{0};      // open now; single writer
   std::atomic<std::int64_t> origin_inflight{0};  // single writer
@@ -164,6 +165,8 @@ class Metrics {
   std::uint64_t total_fetches() const noexcept;
   std::uint64_t total_refusals(wire::Refusal refusal) const noexcept;
   std::uint64_t total_not_stored(cache::NotStored reason) const noexcept;
+  std::uint64_t total_cacheable() const noexcept;
+  std::uint64_t total_with_credential_cookie() const noexcept;
 
  private:
   std::vector<std::string> sites_;

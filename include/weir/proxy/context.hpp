@@ -13,9 +13,11 @@
 #include <boost/asio/io_context.hpp>
 
 #include "weir/cache/epochs.hpp"
+#include "weir/cache/invalidated_urls.hpp"
 #include "weir/cache/purge_number.hpp"
 #include "weir/cache/stored_response.hpp"
 #include "weir/config/settings.hpp"
+#include "weir/observe/cookie_names.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/origin/pool.hpp"
 #include "weir/proxy/abandon.hpp"
@@ -50,6 +52,9 @@ struct Shared {
   std::atomic<std::uint64_t> flight_bytes{0};       // what flights hold that no store entry owns yet
   std::atomic<std::uint64_t> fetches_under_way{0};  // alone ones too; drain waits for them
   std::atomic<bool> draining{false};
+  cache::InvalidatedUrls invalidated_urls;          // SRV-6
+  observe::CookieNames cookie_names;                // FWD-3
+  observe::StrippedCookies stripped_cookies;        // FWD-2
 };
 
 struct Local {

@@ -78,6 +78,13 @@ class Exchange {
   bool may_stand_for_get() const noexcept;
   void key_as_get();
   Decision refuse(int status) const;
+  Decision bypass(observe::Forwarded why, bool upgrades = false) const;
+  void believe_scheme() noexcept;
+  void edit_request();
+  void normalise_host();
+  void see_as_forwarded();
+  void note_cookies() noexcept;
+  void note_stripped_cookies() noexcept;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
   void go_alone();
 
@@ -126,6 +133,13 @@ class Exchange {
   Local& local_;
   Client* client_ = nullptr;
   http::Request request_;
+  http::Fields as_it_came_;             // the fields of `request_` before edits
+  std::vector<http::Field> edited_;     // and after, if there are any (HDR-1)
+  std::vector<http::Field> forwarded_;  // as the origin gets them; of cacheable requests
+  std::string authority_;               // normalised; storage for `request_.authority`
+  bool is_edited_ = false;
+  bool identity_forbidden_ = false;     // KEY-5
+  bool seen_ = false;                   // edited and counted: `decide` may be called again
   base::Now came_;
   config::Settings const* settings_ = nullptr;  // kept alive by `settings_hold_` from `hold_request` on
   std::shared_ptr<config::Settings const> settings_hold_;
@@ -135,6 +149,7 @@ class Exchange {
   cache::ForwardTarget target_;
   cache::KeyBytes key_;
   std::uint64_t hash_ = 0;
+  std::uint64_t url_number_ = 0;  // of the URL's last invalidation, where more than the URL is keyed (SRV-6)
   cache::Asker asker_;
   Decision decision_;
   std::unique_ptr<Own> own_;

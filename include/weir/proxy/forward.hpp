@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "weir/cache/key.hpp"
 #include "weir/cache/stored_response.hpp"
@@ -14,11 +15,12 @@
 namespace weir::proxy {
 
 enum class ForwardAs : std::uint8_t {
-  whole,  // bypassed or unsafe: everything end-to-end as it came
-  own,    // cacheable, but a fetch of its own (on a marker, with credentials): method, range and conditionals as they came;
-          // coding and cookies as for `canonical`, because its answer may be stored
-  background,  // FWD-7: as `canonical`, without credentials and without the address of whoever triggered it
-  canonical,   // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
+  whole,      // bypassed or unsafe: everything end-to-end as it came
+  own,        // cacheable, but a fetch of its own (on a marker, with credentials): method, range and conditionals as they came;
+              // coding and cookies as for `canonical`, because its answer may be stored
+  canonical,  // the shared fetch: GET without the client's conditionals, range, body and ignored cookies
+  background,  // a fetch for nobody (FWD-7): `canonical` without credentials that are not keyed and without the client's
+               // address
 };
 
 struct ForwardRequest {
@@ -41,10 +43,27 @@ struct Requester {
   bool trusted = false;      // its X-Forwarded-* and Forwarded are believed and extended
 };
 
+// The request's fields as the origin gets them: what keys, selectors and look-ups read, so that what is keyed is what is
+// forwarded. Replaces `out` with views into the request, the policy and the requester. Cookies stand one a line. Only what is
+// composed for each fetch is missing: our `Forwarded` element and the request id of a request without one; an answer that
+// varies on them selects for nobody. `request.authority` is normalised unless `as` is `whole`. False: the client refuses every
+// coding that we know, and identity too (KEY-5).
+bool forwarded_fields(http::Request const& request, ForwardAs as, config::Policy const& policy, Requester const& requester,
+                      std::string_view cdn_loop_id, std::vector<http::Field>& out);
+
 ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget const& target, ForwardAs as,
                             config::Policy const& policy, config::Origin const& origin, std::string_view origin_authority,
                             Requester const& requester, std::string_view cdn_loop_id);
 
+// FWD-2: a cacheable request reaches the origin with what is keyed, allowed, set by the operator and what HTTP needs: the
+// coding, X-Forwarded-Proto and -Host (which say what the key says), Via, CDN-Loop and a new request id. Also validators and a
+// range where `own` (the answer is then not stored).
+bool is_strict(config::Policy const& policy, ForwardAs as) noexcept;
+// Whether a strict policy lets a field of this name through on a cacheable request; any other policy does.
+bool reaches_origin(config::Policy const& policy, std::string_view name) noexcept;
+
+// X-Real-IP and its kin.
+bool is_client_address(std::string_view name) noexcept;
 // FWD-1: names that poison caches when they are not keyed; dropped in `guarded`.
 bool is_poisonous(std::string_view name) noexcept;
 // Hop-by-hop by RFC 9110 7.6.1, or named in Connection; fields that frame or route a message are never taken off by name.

@@ -89,9 +89,6 @@ class Worker {
   std::thread thread_;
 };
 
-// Whether `address` is in one of `networks`. Text as printed by Asio; "unix" is in none.
-bool in_networks(std::string const& address, std::vector<config::Network> const& networks);
-
 // A non-blocking listening socket for "host:port" or "unix:/path", with SO_REUSEPORT for TCP. Throws std::system_error whose
 // message names the address. A stale unix socket file is replaced.
 int open_listener(std::string const& address, bool first);

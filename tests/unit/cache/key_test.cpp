@@ -210,7 +210,7 @@ std::string key_of(Drawn const& drawn) {
 TEST(Key, IsInjective) {  // KEY-1
   Draw draw(1);
   int differing = 0;
-  for (int i = 0; i < 100'000 || differing < 50'000; ++i) {
+  for (int i = 0; i < 1'000'000 || differing < 500'000; ++i) {
     auto const left = draw.request();
     auto const right = draw.change_one(left);
     differing += left != right ? 1 : 0;

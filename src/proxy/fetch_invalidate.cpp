@@ -1,0 +1,51 @@
+// What an unsafe request makes invalid (SRV-6).
+#include "fetch_impl.hpp"
+#include "weir/base/hash.hpp"
+#include "weir/cache/invalidation.hpp"
+#include "weir/cache/key.hpp"
+#include "weir/proxy/routing.hpp"
+
+namespace weir::proxy {
+
+// SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
+void Fetch::invalidate() {
+  if (!cache::invalidates(order_.request.method_id, response_.status)) return;
+  auto const request = as_asked();
+  auto const number = shared_.purges.next();
+  times_.purge_number = number;  // of what this answer may store
+  times_.began = order_.ticket.begins_again(number);
+  invalidate(request, number);
+  for (auto const& at : cache::invalidated_locations(request, response_)) {
+    auto named = request;
+    named.path = at.path;
+    named.query = at.query;
+    named.has_query = at.has_query;
+    invalidate(named, number);
+  }
+}
+
+// What a GET of the same URL is stored under: by the rules of its own route.
+void Fetch::invalidate(http::Request request, std::uint64_t number) {
+  request.method = "GET";
+  request.method_id = http::Method::get;
+  auto const routed = route(*order_.settings, request);
+  if (routed.site == nullptr) return;
+  std::string rewritten;
+  auto const target = cache::rewrite_target(request, routed.policy->key, rewritten);
+  cache::KeyBytes key;
+  cache::append_url_key(request.scheme, request.authority, target, key);
+  if (cache::keys_more_than_url(routed.policy->key))
+    shared_.invalidated_urls.invalidate(base::hash_bytes(cache::view(key)), number);
+  else
+    invalidate(cache::view(key), number);
+}
+
+void Fetch::invalidate(std::string_view key, std::uint64_t number) {
+  auto const hash = base::hash_bytes(key);
+  auto const under_way = shared_.flights.overrule(key, hash, number);
+  auto const now = base::read_clock();
+  auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
+  shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
+}
+
+}  // namespace weir::proxy
