@@ -101,14 +101,6 @@ asio::awaitable<After> Exchange::answer() {
   }
 }
 
-Exchange::Decision Exchange::refuse(int status) const {
-  Decision decision;
-  decision.what = What::refuse;
-  decision.status = status;
-  decision.outcome = Outcome::refused;
-  return decision;
-}
-
 // Steps 2 to 4: policy, key, look-up, verdict.
 Exchange::Decision Exchange::decide(base::Now now) {
   if (request_.method_id == Method::connect || request_.method_id == Method::trace) return refuse(405);
@@ -252,14 +244,6 @@ store::Lookup Exchange::look_up(base::Now now) const {
 
 cache::Place Exchange::place() const noexcept {
   return {routed_.site->name, request_.authority, target_.path, target_.query, target_.has_query};
-}
-
-// The selecting values of this request for the vary spec that is known now; empty: none is known.
-std::string Exchange::selector() const {
-  cache::SelectorBytes bytes;
-  if (auto const spec = local_.shared.store.vary_spec(cache::view(key_), hash_); !spec.empty())
-    cache::append_selector(http::Fields(forwarded_), spec, routed_.policy->key, bytes);
-  return std::string(cache::view(bytes));
 }
 
 shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {

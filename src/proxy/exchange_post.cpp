@@ -20,6 +20,9 @@ void Exchange::key_as_get() {
   auto get = request_;
   get.method = "GET";
   get.method_id = Method::get;
+  forwarded_fields(request_, ForwardAs::whole, policy, {client_->address, client_->trusted}, local_.shared.cdn_loop_id,
+                   forwarded_);
+  get.fields = http::Fields(forwarded_);
   key_.clear();
   cache::append_primary_key(get, target_, policy.key, nullptr, key_);
   hash_ = base::hash_bytes(cache::view(key_));

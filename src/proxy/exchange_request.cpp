@@ -96,6 +96,14 @@ void Exchange::see_as_forwarded() {
                                           {client_->address, client_->trusted}, local_.shared.cdn_loop_id, forwarded_);
 }
 
+Exchange::Decision Exchange::refuse(int status) const {
+  Decision decision;
+  decision.what = What::refuse;
+  decision.status = status;
+  decision.outcome = observe::Outcome::refused;
+  return decision;
+}
+
 Exchange::Decision Exchange::bypass(observe::Forwarded why, bool upgrades) const {
   if (why == observe::Forwarded::bypass && !upgrades &&
       cache::asker_of(request_, false, routed_.policy->client).only_if_cached)
@@ -106,6 +114,14 @@ Exchange::Decision Exchange::bypass(observe::Forwarded why, bool upgrades) const
   decision.cache_status.forwarded = why;
   decision.outcome = observe::Outcome::bypass;
   return decision;
+}
+
+// The selecting values of this request for the vary spec that is known now; empty: none is known.
+std::string Exchange::selector() const {
+  cache::SelectorBytes bytes;
+  if (auto const spec = local_.shared.store.vary_spec(cache::view(key_), hash_); !spec.empty())
+    cache::append_selector(http::Fields(forwarded_), spec, routed_.policy->key, bytes);
+  return std::string(cache::view(bytes));
 }
 
 // LIM-2: the unit of fairness.

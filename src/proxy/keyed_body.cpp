@@ -41,8 +41,10 @@ asio::awaitable<BodyRead> Exchange::gather_body() {
       // Nobody else can say it: the origin is not asked before the body is known. Nor is it asked to say it again.
       if (!co_await client_->write("HTTP/1.1 100 Continue\r\n\r\n", no_progress())) co_return BodyRead::gone;
       request_.expects_continue = false;
-      std::erase_if(own_->fields, [](http::Field const& field) { return field.id == FieldId::expect; });
-      request_.fields = http::Fields(own_->fields);
+      for (auto* const fields : {&own_->fields, &edited_})
+        std::erase_if(*fields, [](http::Field const& field) { return field.id == FieldId::expect; });
+      as_it_came_ = http::Fields(own_->fields);
+      request_.fields = is_edited_ ? http::Fields(edited_) : as_it_came_;
     }
     for (;;) {
       auto const piece = co_await client_->read_body(no_progress());

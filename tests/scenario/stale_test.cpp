@@ -190,20 +190,20 @@ TEST(Stale, ARefreshThatFailsIsNotRepeatedAtOnce) {
 TEST(Stale, EarlyRefreshStartsBeforeExpiryAndOnlyOnce) {
   ScriptedOrigin origin;
   Gate first, second;
-  auto const fields = cached("max-age=100");
+  auto const fields = cached("max-age=200");
   origin.answer("/x", {gated(first, fields, "one"), gated(second, fields, "two")});
   Weir weir(origin, "freshness: {jitter: off}");
   Burst cold(weir.port(), 1);
   cold.get("/x");
   ASSERT_TRUE(origin.waits_for_calls(1));
-  weir.turn(8s);  // so long the fetch takes
+  weir.turn(25s);  // so long the fetch takes
   first.open();
   cold.collect();
   Client client(weir.port());
-  weir.turn(60s);
+  weir.turn(105s);
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(cache_status(client.get("/x")).hit());
   EXPECT_EQ(origin.calls(), 1U);  // not before 75 % of the lifetime
-  weir.turn(28s);
+  weir.turn(50s);
   for (int i = 0; i < 300; ++i) ASSERT_EQ(client.get("/x").body, "one");
   ASSERT_TRUE(origin.waits_for_calls(2));
   second.open();
