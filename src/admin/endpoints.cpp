@@ -106,6 +106,21 @@ Answer answer_flights(Sources const& sources, Call const& call) {
   return serialized(200, bj::object{{"flights", std::move(rows)}});
 }
 
+// The keys that matter most, in three lists. Counts of hits are estimates from a sample.
+Answer answer_hot(Sources const& sources, Call const& call) {
+  auto const limit = limit_of(call.request.query);
+  if (!limit) return problem(400, "bad-query", "the query may be limit=1 to limit=1000");
+  bj::object lists;
+  for (auto const& [name, what] : {std::pair("requests", observe::Hot::requests), std::pair("misses", observe::Hot::misses),
+                                   std::pair("collapsed", observe::Hot::collapsed)}) {
+    bj::array rows;
+    for (auto const& key : sources.hot(what, *limit))
+      rows.push_back(bj::object{{"key", observe::valid_utf8(key.key)}, {"count", key.count}, {"error", key.error}});
+    lists[name] = std::move(rows);
+  }
+  return serialized(200, lists);
+}
+
 Answer answer_metrics(Sources const& sources) {
   return {.body = sources.metrics(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
@@ -166,6 +181,8 @@ Router admin_endpoints(Sources const& sources) {
   router.add({.method = "GET", .path = "/v1/flights", .handler = [sources](Call const& call) {
                 return answer_flights(sources, call);
               }});
+  router.add(
+      {.method = "GET", .path = "/v1/hot", .handler = [sources](Call const& call) { return answer_hot(sources, call); }});
   router.add({.method = "POST", .path = "/v1/purge", .changes = true, .handler = [sources](Call const& call) {
                 return answer_purge(sources, call);
               }});

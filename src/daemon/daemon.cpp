@@ -20,6 +20,9 @@ namespace {
 // Descriptors that are kept back from clients: for origins, the store, listeners, files (REQ-3).
 constexpr std::uint64_t reserved_descriptors = 1024;
 constexpr std::size_t most_cookie_names = 20;  // in /v1/stats
+// MR-1: a window with fewer requests says nothing; so many paths are named.
+constexpr std::uint64_t least_window_requests = 100;
+constexpr std::size_t named_paths = 5;
 constexpr base::Duration drain_look = std::chrono::milliseconds(5);
 
 std::size_t usable_cores() noexcept {
@@ -91,8 +94,10 @@ Daemon::Daemon(config::Settings settings)
   listen();
   shared_.cookie_names.look(started_.steady, 0, 0);
   shared_.stripped_cookies.look(started_.steady);
+  miss_window_began_ = started_.steady;
   workers_.front()->set_each_second([this](base::Now now) {
     store_.sweep(now);
+    watch_miss_rate(now.steady);
     shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());
     shared_.stripped_cookies.look(now.steady);
   });
@@ -118,6 +123,27 @@ void Daemon::listen() {
     for (std::size_t i = 1; i < workers_.size(); ++i)
       workers_[i]->listen(one_only ? dup(first) : server::open_listener(bound, false), bound);
   }
+}
+
+// MR-1: a window in which a large share of requests was missed, and where.
+void Daemon::watch_miss_rate(base::SteadyTime now) {
+  auto const& rules = settings_->miss_rate;
+  if (!rules.enabled || now - miss_window_began_ < rules.window) return;
+  miss_window_began_ = now;
+  std::uint64_t requests = 0, misses = 0;
+  std::vector<std::vector<observe::HotKey>> lists;
+  for (auto const& worker : workers_) {
+    auto window = worker->local().hot.end_window();
+    requests += window.requests;
+    misses += window.misses;
+    lists.push_back(std::move(window.paths));
+  }
+  if (requests < least_window_requests || misses * 100 < requests * rules.threshold_percent) return;
+  metrics_.miss_rate_anomalies.fetch_add(1);
+  std::string paths;
+  for (auto const& path : observe::merged(lists, named_paths))
+    paths.append(paths.empty() ? "" : ", ").append(path.key).append(" ").append(std::to_string(path.count));
+  observe::log_warning("miss-rate", {{"requests", requests}, {"misses", misses}, {"paths", paths}});
 }
 
 void Daemon::start_admin() {
@@ -167,6 +193,13 @@ admin::Sources Daemon::admin_sources() {
   };
   sources.stats = [this] { return stats(); };
   sources.readiness = [this] { return readiness(); };
+  sources.hot = [this](observe::Hot what, std::size_t at_most) {
+    std::vector<std::vector<observe::HotKey>> lists;
+    for (auto const& worker : workers_) lists.push_back(worker->local().hot.hottest(what));
+    auto keys = observe::merged(lists, at_most);
+    for (auto& key : keys) key.key = cache::describe_key(key.key);
+    return keys;
+  };
   sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, *settings_, order); };
   sources.drain = [this] { drain_requested_.store(true, std::memory_order_release); };
   return sources;

@@ -4,6 +4,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include "weir/cache/key.hpp"
+
 namespace weir::observe {
 namespace {
 
@@ -43,11 +45,12 @@ std::vector<HotKey> Hottest::all() const {
   return keys;
 }
 
-void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash, std::string_view path) {
+void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash) {
   bool const hit = outcome == Outcome::hit || outcome == Outcome::stale;
   bool const miss = outcome == Outcome::miss || outcome == Outcome::pass || outcome == Outcome::error;
   if (hit && ++hits_ % hit_sample != 0) return;
   std::uint64_t const weight = hit ? hit_sample : 1;
+  auto const path = miss ? cache::partition_of(key) : std::string();
   std::lock_guard const lock(mutex_);
   requests_ += weight;
   hottest_[static_cast<std::size_t>(Hot::requests)].count(key, hash, weight);
@@ -55,7 +58,7 @@ void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash, s
   if (!miss) return;
   ++misses_;
   hottest_[static_cast<std::size_t>(Hot::misses)].count(key, hash, 1);
-  missed_paths_.count(path, std::hash<std::string_view>{}(path), 1);
+  missed_paths_.count(path, std::hash<std::string>{}(path), 1);
 }
 
 std::vector<HotKey> HotKeys::hottest(Hot what) const {

@@ -33,6 +33,7 @@ bool Exchange::keep_alive() const noexcept {
 void Exchange::count(Outcome outcome) noexcept {
   local_.metrics.request(routed_.site_index, outcome);
   local_.metrics.request_seconds.observe(base::Clock::now() - came_.steady);
+  if (!key_.empty()) local_.hot.count(outcome, cache::view(key_), hash_);
   if (outcome != Outcome::collapsed) return;
   local_.metrics.coalesced.add();
   if (decision_.cache_status.forwarded == observe::Forwarded::stale) local_.metrics.refresh_collapsed.add();

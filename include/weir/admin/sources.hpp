@@ -13,6 +13,7 @@
 #include "weir/admin/router.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/observe/cookie_names.hpp"
+#include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/proxy/purge.hpp"
 #include "weir/shield/limiter.hpp"
@@ -61,6 +62,7 @@ struct Sources {
   std::function<std::vector<FlightLine>(std::size_t at_most)> flights;
   std::function<Stats()> stats;
   std::function<Readiness()> readiness;
+  std::function<std::vector<observe::HotKey>(observe::Hot what, std::size_t at_most)> hot;  // keys readable
   std::function<proxy::PurgeResult(proxy::PurgeOrder const&)> purge;
   std::function<void()> drain;  // returns at once
 };

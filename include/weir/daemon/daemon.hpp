@@ -42,6 +42,7 @@ class Daemon {
 
  private:
   void listen();
+  void watch_miss_rate(base::SteadyTime now);  // on the first worker
   void start_admin();
   admin::Sources admin_sources();
   admin::Stats stats() const;
@@ -63,6 +64,7 @@ class Daemon {
   proxy::Shared shared_;
   std::vector<std::unique_ptr<server::Worker>> workers_;
   std::vector<std::string> addresses_;
+  base::SteadyTime miss_window_began_{};  // the first worker's, once it runs
   std::atomic<bool> drain_requested_{false};
   std::unique_ptr<admin::Server> admin_;
 };

@@ -46,14 +46,14 @@ class HotKeys {
  public:
   static constexpr std::uint32_t hit_sample = 16;
 
-  // A request for a key, answered so. `path`: of the key, without the query; counted for the window where it was a miss.
-  void count(Outcome outcome, std::string_view key, std::uint64_t hash, std::string_view path);
+  // A request for a primary key, answered so.
+  void count(Outcome outcome, std::string_view key, std::uint64_t hash);
   std::vector<HotKey> hottest(Hot what) const;
 
   // Of the window that ends with this call.
   struct Window {
     std::uint64_t requests = 0, misses = 0;
-    std::vector<HotKey> paths;
+    std::vector<HotKey> paths;  // scheme, authority and path of the keys that were missed
   };
   Window end_window();
 

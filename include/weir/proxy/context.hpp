@@ -18,6 +18,7 @@
 #include "weir/cache/stored_response.hpp"
 #include "weir/config/settings.hpp"
 #include "weir/observe/cookie_names.hpp"
+#include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/origin/pool.hpp"
 #include "weir/proxy/abandon.hpp"
@@ -71,6 +72,7 @@ struct Local {
   InboxPool inboxes;
   AbandonSignals signals;
   std::minstd_rand random;
+  observe::HotKeys hot;
   std::string scratch;  // for heads that are written without waiting
   std::uint64_t random_bits() { return std::uniform_int_distribution<std::uint64_t>()(random); }
   double chance() { return std::uniform_real_distribution<double>(0.0, 1.0)(random); }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/cache/key.hpp"
+
 namespace weir::observe {
 namespace {
 
@@ -30,9 +32,9 @@ TEST(HotKeys, the_often_asked_outlive_a_flood_of_others) {
 // OBS-3
 TEST(HotKeys, hits_are_sampled_and_the_rest_is_exact) {
   HotKeys keys;
-  for (std::uint32_t i = 0; i < 100 * HotKeys::hit_sample; ++i) keys.count(Outcome::hit, "k", 1, "/k");
-  for (int i = 0; i < 3; ++i) keys.count(Outcome::miss, "m", 2, "/m");
-  for (int i = 0; i < 5; ++i) keys.count(Outcome::collapsed, "m", 2, "/m");
+  for (std::uint32_t i = 0; i < 100 * HotKeys::hit_sample; ++i) keys.count(Outcome::hit, "k", 1);
+  for (int i = 0; i < 3; ++i) keys.count(Outcome::miss, "m", 2);
+  for (int i = 0; i < 5; ++i) keys.count(Outcome::collapsed, "m", 2);
   auto const requests = keys.hottest(Hot::requests);
   ASSERT_EQ(requests.size(), 2U);
   EXPECT_EQ(requests[0].count, 100U * HotKeys::hit_sample);
@@ -44,12 +46,17 @@ TEST(HotKeys, hits_are_sampled_and_the_rest_is_exact) {
 // MR-1: misses of one path under many queries are misses of that path; a window ends and the next begins at nothing.
 TEST(HotKeys, windows_count_misses_by_path) {
   HotKeys keys;
-  for (std::uint64_t i = 0; i < 1000; ++i) keys.count(Outcome::miss, "/s?q=" + std::to_string(i), i, "/s");
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    auto const query = "q=" + std::to_string(i);
+    cache::KeyBytes key;
+    cache::append_url_key("http", "shop.example", {"/s", query, true}, key);
+    keys.count(Outcome::miss, cache::view(key), i);
+  }
   auto const window = keys.end_window();
   EXPECT_EQ(window.requests, 1000U);
   EXPECT_EQ(window.misses, 1000U);
   ASSERT_EQ(window.paths.size(), 1U);
-  EXPECT_EQ(window.paths[0].key, "/s");
+  EXPECT_EQ(window.paths[0].key, "http://shop.example/s");
   EXPECT_EQ(window.paths[0].count, 1000U);
   EXPECT_EQ(keys.end_window().requests, 0U);
 }
