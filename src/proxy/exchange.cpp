@@ -3,6 +3,8 @@
 // exchange_answer.cpp (how answers are written). How the origin is asked is in fetch.cpp.
 #include "weir/proxy/exchange.hpp"
 
+#include <algorithm>
+
 #include "weir/base/hash.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/cookies.hpp"
@@ -24,6 +26,13 @@ namespace {
 // Look-up, wait, look up again: more rounds than any sequence of news about one key can need.
 constexpr std::uint8_t max_rounds = 6;
 constexpr std::size_t usual_fields = 32;
+
+// Whether the client may have refused every coding that we know (KEY-5): that takes a weight.
+bool weighs_codings(http::Fields request) noexcept {
+  return std::ranges::any_of(request, [](http::Field const& field) {
+    return field.id == FieldId::accept_encoding && field.value.find(';') != std::string_view::npos;
+  });
+}
 
 }  // namespace
 
@@ -144,7 +153,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   seen_ = true;
   if (cookies.has_credential && policy.cookies.mode == cache::CookieMode::bypass) return bypass(Forwarded::bypass);
   normalise_host();
-  see_as_forwarded();
+  if (cache::keys_more_than_url(policy.key) || digest_ || weighs_codings(request_.fields)) see_as_forwarded();
   auto as_forwarded = request_;
   as_forwarded.fields = http::Fields(forwarded_);
   key_.clear();
@@ -191,6 +200,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     return decision;
   }
 
+  see_as_forwarded();
   auto& forwarded = decision.cache_status.forwarded;
   if (usable)
     forwarded = decision.reuse.reason >= cache::ReuseReason::request_no_cache &&
@@ -235,9 +245,17 @@ void Exchange::go_alone() {
   decision_.entry = nullptr;
 }
 
-store::Lookup Exchange::look_up(base::Now now) const {
+// Which variant it is depends on the request as it is forwarded; most keys have none, and most hits end without that.
+store::Lookup Exchange::look_up(base::Now now) {
   auto const& rules = routed_.policy->key;
-  auto found = local_.shared.store.peek({cache::view(key_), hash_, http::Fields(forwarded_), &rules}, now);
+  auto const peek = [&] {
+    return local_.shared.store.peek({cache::view(key_), hash_, http::Fields(forwarded_), &rules}, now);
+  };
+  auto found = peek();
+  if (found.has_vary_spec && forwarded_.empty()) {
+    see_as_forwarded();
+    found = peek();
+  }
   overrule(local_.shared, place(), rules, cache::view(key_), found);
   return found;
 }

@@ -91,7 +91,9 @@ void Exchange::normalise_host() {
   request_.authority = authority_;
 }
 
+// Once, and only where somebody wants to know.
 void Exchange::see_as_forwarded() {
+  if (!forwarded_.empty()) return;
   identity_forbidden_ = !forwarded_fields(request_, ForwardAs::canonical, *routed_.policy,
                                           {client_->address, client_->trusted}, local_.shared.cdn_loop_id, forwarded_);
 }
@@ -117,7 +119,8 @@ Exchange::Decision Exchange::bypass(observe::Forwarded why, bool upgrades) const
 }
 
 // The selecting values of this request for the vary spec that is known now; empty: none is known.
-std::string Exchange::selector() const {
+std::string Exchange::selector() {
+  see_as_forwarded();
   cache::SelectorBytes bytes;
   if (auto const spec = local_.shared.store.vary_spec(cache::view(key_), hash_); !spec.empty())
     cache::append_selector(http::Fields(forwarded_), spec, routed_.policy->key, bytes);

@@ -1,5 +1,6 @@
 // A fetch from beginning to end, in the order in which things happen.
 #include <array>
+#include <algorithm>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -307,6 +308,7 @@ void Fetch::publish() {
   head->shareable = order_.shared && (verdict_.share || (error && to_anyone && may_be_shown_to_all(response_.fields)));
   head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
+  if (verdict_.store) select_by_coding_if_others_are();
   if (verdict_.store && !verdict_.vary.names.empty()) {
     cache::SelectorBytes own, spec;
     cache::append_selector(order_.request.fields.fields(), verdict_.vary.names, order_.policy->key, own);
@@ -350,6 +352,16 @@ void Fetch::let_go_of_head() noexcept {
   held_back_->fetch = nullptr;
   held_back_->timer.cancel();
   held_back_.reset();
+}
+
+// KEY-5: among variants by coding an answer without one is a variant too, or it would stand in for them all.
+void Fetch::select_by_coding_if_others_are() {
+  static constexpr std::string_view coding = "accept-encoding";
+  auto& names = verdict_.vary.names;
+  auto const spec = shared_.store.vary_spec(order_.key, order_.hash);
+  if (!std::ranges::binary_search(spec, coding) || std::ranges::binary_search(names, coding)) return;
+  names.emplace_back(coding);
+  std::ranges::sort(names);
 }
 
 void Fetch::tell_head() noexcept {

@@ -54,6 +54,7 @@ class Fetch {
   void hold_back();
   void let_go_of_head() noexcept;
   void tell_head() noexcept;
+  void select_by_coding_if_others_are();
   asio::awaitable<bool> receive();
   asio::awaitable<bool> receive_length(std::uint64_t left);
   asio::awaitable<bool> receive_chunked();

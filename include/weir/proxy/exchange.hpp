@@ -87,7 +87,7 @@ class Exchange {
   void note_stripped_cookies() noexcept;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
   void go_alone();
-  store::Lookup look_up(base::Now now) const;
+  store::Lookup look_up(base::Now now);
   cache::Place place() const noexcept;
   bool was_purged(shield::SlotWaiter const& waiter);
 
@@ -96,7 +96,7 @@ class Exchange {
   asio::awaitable<BodyRead> gather_body();
   void carry_body(FetchOrder& order) const;
 
-  std::string selector() const;
+  std::string selector();
   shield::JoinResult join(shield::SlotWaiter& waiter);
   asio::awaitable<News> join_or_fetch();
   void start_upload();
@@ -140,7 +140,7 @@ class Exchange {
   http::Request request_;
   http::Fields as_it_came_;             // the fields of `request_` before edits
   std::vector<http::Field> edited_;     // and after, if there are any (HDR-1)
-  std::vector<http::Field> forwarded_;  // as the origin gets them; of cacheable requests
+  std::vector<http::Field> forwarded_;  // as the origin gets them; empty until `see_as_forwarded`
   std::string authority_;               // normalised; storage for `request_.authority`
   bool is_edited_ = false;
   bool identity_forbidden_ = false;     // KEY-5
