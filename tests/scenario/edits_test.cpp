@@ -16,6 +16,10 @@ std::string const routes =
     "      - path: /off\n"
     "        cache: off\n"
     "        headers: {request: {set: {X-Route: off}, remove: [X-Drop]}, response: {remove: [X-Secret]}}\n"
+    "      - path: /query\n"
+    "        methods: [QUERY]\n"
+    "        collapse: {key_body: true}\n"
+    "        headers: {request: {set: {X-Tenant: t1}, remove: [X-Drop]}}\n"
     "      - path: /*\n"
     "        key: {headers: [x-tenant]}\n"
     "        headers:\n"
@@ -113,6 +117,20 @@ TEST(Edits, LookingAgainKeepsTheEdits) {
   }
   for (auto const& request : origin.requests()) EXPECT_FALSE(request.has("X-Drop"));
   EXPECT_EQ(origin.calls(), 10U);
+}
+
+// HDR-1, COA-12: a body that is read before the decision changes nothing.
+TEST(Edits, KeyedBodiesAreEditedToo) {
+  ScriptedOrigin origin;
+  echo(origin);
+  Weir weir(origin, plain + routes);
+  Client client(weir.port());
+  for (Fields const& fields :
+       {Fields{{"X-Drop", "d"}, {"Expect", "100-continue"}, {"X-Last", "l"}}, Fields{{"X-Drop", "d"}}}) {
+    EXPECT_EQ(client.request("QUERY", "/query", fields, "body").body, "t1");
+    EXPECT_FALSE(origin.last_request().has("X-Drop") || origin.last_request().has("Expect"));
+    EXPECT_EQ(origin.last_request().value("X-Last"), fields.size() == 3 ? "l" : "");
+  }
 }
 
 }  // namespace

@@ -223,5 +223,19 @@ TEST(Poison, SchemeOfATrustedProxyIsKeyed) {
   EXPECT_EQ(origin.last_request().value("X-Real-IP"), "10.1.1.1");
 }
 
+// FWD-1, STO-1: what a POST leaves for GET is keyed by what the origin was told, not by what the client claimed.
+TEST(Poison, PostIsKeyedAsItWasForwarded) {
+  ScriptedOrigin origin;
+  origin.answer("/x", [](Request const& request) {
+    return respond(200, {max_age(60), {"Content-Location", "/x"}}, request.method + " " + request.value("X-Forwarded-For"));
+  });
+  Weir weir(origin, plain + "key: {headers: [x-forwarded-for]}\n");
+  Client client(weir.port());
+  client.request("POST", "/x", {{"X-Forwarded-For", "6.6.6.6"}}, "body");
+  ASSERT_TRUE(weir.waits_until_no_flights());
+  EXPECT_EQ(settled(weir, "/x").body, "POST 127.0.0.1");
+  EXPECT_EQ(settled(weir, "/x", {{"X-Forwarded-For", "6.6.6.6"}}).body, "POST 127.0.0.1");
+}
+
 }  // namespace
 }  // namespace weir::test

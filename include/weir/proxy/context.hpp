@@ -54,9 +54,9 @@ struct Shared {
   std::atomic<std::uint64_t> flight_bytes{0};       // what flights hold that no store entry owns yet
   std::atomic<std::uint64_t> fetches_under_way{0};  // alone ones too; drain waits for them
   std::atomic<bool> draining{false};
-  cache::InvalidatedUrls invalidated_urls;          // SRV-6
-  observe::CookieNames cookie_names;                // FWD-3
-  observe::StrippedCookies stripped_cookies;        // FWD-2
+  cache::InvalidatedUrls invalidated_urls{};        // SRV-6
+  observe::CookieNames cookie_names{};              // FWD-3
+  observe::StrippedCookies stripped_cookies{};      // FWD-2
 };
 
 struct Local {
