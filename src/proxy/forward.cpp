@@ -74,27 +74,6 @@ void add_as_keyed(http::Fields seen, std::string const& name, config::Policy con
   fields.add(name, weighted);
 }
 
-// FWD-2, KEY-4: the keyed cookies in the order of the key, then those that are allowed.
-std::string cookies_as_keyed(http::Fields seen, config::Policy const& policy) {
-  std::string out;
-  auto const add = [&](cache::Cookie const& cookie) { out.append(out.empty() ? "" : "; ").append(cookie.text); };
-  auto const is_named = [&](cache::Cookie const& cookie) {
-    for (auto const& name : policy.key.cookies)
-      if (name == cookie.name) return true;
-    return false;
-  };
-  for (auto const& name : policy.key.cookies)
-    cache::for_each_cookie(seen, [&](cache::Cookie const& cookie) {
-      if (cookie.name == name) add(cookie);
-      return true;
-    });
-  cache::for_each_cookie(seen, [&](cache::Cookie const& cookie) {
-    if (!is_named(cookie)) add(cookie);
-    return true;
-  });
-  return out;
-}
-
 bool is_joined(FieldId id) noexcept { return id == FieldId::x_forwarded_for || id == FieldId::tracestate; }
 
 // Strict: forwarded as its keyed value. The coding is that already; a list that is joined is its own value.
@@ -150,11 +129,7 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   if (strict)
     for (auto const& name : policy.key.headers)
       if (is_rendered(policy, {http::field_id(name), name, {}})) add_as_keyed(seen, name, policy, fields);
-  if (strict && !is_keyed(policy, "cookie")) {
-    if (auto const cookies = cookies_as_keyed(seen, policy); !cookies.empty()) fields.add(FieldId::cookie, cookies);
-  } else if (!cookies_apart) {
-    add_joined(seen, FieldId::cookie, "Cookie", "; ", fields);
-  }
+  if (!cookies_apart) add_joined(seen, FieldId::cookie, "Cookie", "; ", fields);
   add_joined(seen, FieldId::x_forwarded_for, "X-Forwarded-For", ", ", fields);
   add_joined(seen, FieldId::tracestate, "tracestate", ", ", fields);
   bool const for_nobody = as == ForwardAs::background;

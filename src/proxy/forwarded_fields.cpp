@@ -223,12 +223,25 @@ class Sight {
     }
   }
 
+  // In strict mode the keyed ones in the order of the key, then those that are allowed: the order says nothing then (FWD-2).
   void add_cookies() {
+    bool const in_order = strict_ && !is_keyed("cookie");
+    auto const is_named = [&](cache::Cookie const& cookie) {
+      return std::ranges::find(policy_.key.cookies, cookie.name) != policy_.key.cookies.end();
+    };
+    if (in_order)
+      for (auto const& name : policy_.key.cookies)
+        add_cookies_if([&](cache::Cookie const& cookie) { return cookie.name == name; });
+    add_cookies_if([&](cache::Cookie const& cookie) { return !in_order || !is_named(cookie); });
+  }
+
+  template <class Wanted>
+  void add_cookies_if(Wanted const& wanted) {
     cache::for_each_cookie(request_.fields, [&](cache::Cookie const& cookie) {
       auto const use = cache::use_of(cookie, policy_.key, policy_.cookies);
       bool const goes =
           use == cache::CookieUse::keyed || (use == cache::CookieUse::credential && as_ != ForwardAs::background);
-      if (goes) out_.push_back({FieldId::cookie, "Cookie", cookie.text});
+      if (goes && wanted(cookie)) out_.push_back({FieldId::cookie, "Cookie", cookie.text});
       return true;
     });
   }

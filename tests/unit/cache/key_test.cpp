@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "support/cases.hpp"
 #include "unit/cache/wire_text.hpp"
 #include "weir/cache/key.hpp"
 
@@ -210,7 +211,8 @@ std::string key_of(Drawn const& drawn) {
 TEST(Key, IsInjective) {  // KEY-1
   Draw draw(1);
   int differing = 0;
-  for (int i = 0; i < 1'000'000 || differing < 500'000; ++i) {
+  int const cases = weir::test::drawn_cases(1'000'000);
+  for (int i = 0; i < cases || differing < cases / 2; ++i) {
     auto const left = draw.request();
     auto const right = draw.change_one(left);
     differing += left != right ? 1 : 0;

@@ -4,6 +4,7 @@
 #include <array>
 #include <random>
 
+#include "support/cases.hpp"
 #include "unit/proxy/rebuild.hpp"
 #include "weir/config/load.hpp"
 
@@ -11,7 +12,7 @@ namespace weir::proxy::test {
 namespace {
 
 constexpr int configurations = 250;
-constexpr int requests_each = 4'000;
+int const requests_each = weir::test::drawn_cases(4'000);
 
 using Values = std::vector<std::string_view>;
 
