@@ -111,7 +111,7 @@ asio::awaitable<void> Fetch::run() {
     if (!order_.basis || response_.status != 304) break;
     if (freshen()) co_return;
     if (!response_.keep_alive || !inbox_->unread().empty()) connection_.reset();
-    order_.basis = nullptr;  // a 304 about another representation (SRV-2): ask again without validators
+    order_.basis = nullptr;  // a 304 that is no answer for those who wait (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
   if (response_.status == 101) co_return co_await hand_over();
@@ -276,8 +276,11 @@ void Fetch::publish() {
   auto& store = shared_.store;
   auto const now = times_.response;
   bool const error = order_.shared && cache::is_origin_error(response_.status);
-  if (!verdict_.store && verdict_.response_caused && !error)
+  if (!verdict_.store && verdict_.response_caused && !error) {
+    if (withdrawn_)
+      store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
     store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+  }
 
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;

@@ -7,21 +7,26 @@ namespace weir::proxy {
 
 using observe::FetchResult;
 
-// SRV-2: a 304 to our validators. False: it is about something else.
+namespace {
+
+// KEY-6: what the freshened response varies by must be among what the stored one was selected by.
+bool is_selected_as_before(cache::StoredResponse const& stored, cache::VaryNames const& now, cache::KeyRules const& rules) {
+  auto const fields = cache::parse_head_fields(stored.head());
+  return std::ranges::includes(cache::vary_names(fields, rules).names, now.names);
+}
+
+}  // namespace
+
+// SRV-2: a 304 to our validators. False: it is about something else, or not for everyone who waits: with a cookie, `private`
+// or another Vary it tells one requester what a 304 cannot tell the others (COA-5).
 bool Fetch::freshen() {
-  if (!cache::not_modified_matches(order_.basis->etag(), response_)) {
-    note(FetchResult::not_modified);
-    return false;
-  }
-  auto const entry = refreshed(order_.basis);
-  if (verdict_.store) {
-    place_ = entry;
-    store_it();
-  } else {
-    local_.metrics.not_stored[static_cast<std::size_t>(verdict_.reason)].add();
-    shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
-  }
   note(FetchResult::not_modified);
+  if (!cache::not_modified_matches(order_.basis->etag(), response_)) return false;
+  auto const entry = refreshed(order_.basis);
+  withdrawn_ = !verdict_.store;
+  if (withdrawn_ || !is_selected_as_before(*order_.basis, verdict_.vary, order_.policy->key)) return false;
+  place_ = entry;
+  store_it();
   tell_breaker(true);
   permit_.permit.release();
   if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
@@ -38,7 +43,7 @@ base::Ref<cache::StoredResponse> Fetch::refreshed(cache::Entry const& stored) {
   verdict_ = cache::storability_freshened(order_.requester, stored->head(), stored->facts(), response_, times_, policy.key,
                                           policy.storable, policy.freshness, local_.chance());
   auto facts = verdict_.facts;
-  cache::HeadOptions const options{nullptr, true, policy.forward.expose_tags};
+  cache::HeadOptions const options{&verdict_.fields_not_stored, true, policy.forward.expose_tags};
   auto const head = cache::freshen_head(stored->head(), response_, options, times_.response.wall, &facts);
   // What the 304 adds is added; what it leaves out stands, as tags need not be in a stored head.
   auto tags = cache::tags_of(response_.fields, order_.site, order_.request.scheme, order_.request.authority);
@@ -61,7 +66,7 @@ void Fetch::update_stored() {
   if (stored.facts().status == 200 &&
       cache::head_is_about(stored.etag(), stored.last_modified(), stored.body().size(), response_)) {
     place_ = refreshed(found.entry);
-    if (!verdict_.store) place_.reset();
+    if (!verdict_.store || !is_selected_as_before(stored, verdict_.vary, order_.policy->key)) place_.reset();
   } else {
     auto facts = stored.facts();  // stale from now on
     facts.lifetime = cache::current_age(facts, now.steady);

@@ -100,6 +100,7 @@ class Fetch {
   base::SteadyTime started_{};
   std::uint64_t held_ = 0;  // bytes counted in shared_.flight_bytes
   bool resumed_ = false;
+  bool withdrawn_ = false;  // by a 304: what is stored is not for others any more
   bool storing_ = false;    // the answer may still end in the store
   bool abandoned_ = false;  // nobody waits or reads (now)
   bool any_byte_ = false;   // of the response in the last attempt

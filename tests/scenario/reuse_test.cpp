@@ -1,6 +1,9 @@
 // Section 5: when a stored answer is used again, and what makes it go.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <set>
+
 #include "scenario/answers.hpp"
 
 namespace weir::test {
@@ -96,6 +99,81 @@ TEST(Reuse, ValidationMergesWhatA304MayChange) {
   weir.turn(590s);
   EXPECT_TRUE(cache_status(get(weir.port(), "/x")).hit());
   EXPECT_EQ(origin.calls(), 2U);
+}
+
+// SRV-2, COA-5, STO-2: a 304 that says what is for one requester only is no answer for those who wait with him.
+TEST(Reuse, NotModifiedForOneIsNotShared) {
+  for (Field const& says : {Field{"Set-Cookie", "id="}, Field{"Cache-Control", "private"}, Field{"Cache-Control", "no-store"},
+                            Field{"Vary", "*"}}) {
+    ScriptedOrigin origin;
+    Gate gate;
+    std::atomic<int> calls = 0;
+    origin.answer("/x", [&](Request const& request) {
+      auto const number = std::to_string(++calls);
+      if (number == "1") return respond(200, {max_age(60), {"ETag", "\"e\""}}, "public");
+      Fields fields{{says.name, says.name == "Set-Cookie" ? says.value + number : says.value}, {"ETag", "\"e\""}};
+      if (request.has("If-None-Match")) return Script().wait(gate).head(304, fields);
+      return respond(200, fields, number);
+    });
+    Weir weir(origin, plain);
+    get(weir.port(), "/x");
+    weir.turn(61s);
+    Burst burst(weir.port(), 10);
+    burst.get("/x");
+    ASSERT_TRUE(weir.waits_for_waiters(10));
+    gate.open();
+    burst.collect();
+    std::set<std::string> answers;
+    for (auto const& response : burst.responses()) {
+      EXPECT_EQ(response.status, 200);
+      EXPECT_EQ(response.value("Set-Cookie"), says.name == "Set-Cookie" ? "id=" + response.body : "");
+      answers.insert(response.body);
+    }
+    EXPECT_EQ(answers.size(), 10U) << says.name << ": " << says.value;
+    EXPECT_EQ(origin.calls(), 12U);
+    ASSERT_TRUE(weir.waits_until_no_flights());
+    EXPECT_FALSE(cache_status(get(weir.port(), "/x")).hit());
+  }
+}
+
+// STO-2, STO-3: what is not stored of a 200 is not stored of a 304.
+TEST(Reuse, NotModifiedBringsNoFieldsThatAreNotStored) {
+  ScriptedOrigin origin;
+  origin.answer("/x", {respond(200, {max_age(60), {"ETag", "\"e\""}}, "body"),
+                       Script().head(304, {{"ETag", "\"e\""},
+                                           {"Cache-Control", "max-age=60, private=\"x-id\""},
+                                           {"X-Id", "1"},
+                                           {"Set-Cookie", "id=1"}})});
+  Weir weir(origin, plain + "storable: {set_cookie: strip}\n");
+  get(weir.port(), "/x");
+  weir.turn(61s);
+  for (int i = 0; i < 2; ++i) {
+    auto const response = get(weir.port(), "/x");
+    EXPECT_EQ(response.body, "body");
+    EXPECT_FALSE(response.has("Set-Cookie") || response.has("X-Id"));
+  }
+  EXPECT_EQ(origin.calls(), 2U);
+}
+
+// KEY-6, SRV-2: a Vary that the stored response was not selected by; one that it was selected by costs nothing.
+TEST(Reuse, NotModifiedWithAnotherVaryIsAskedAgain) {
+  ScriptedOrigin origin;
+  origin.answer("/x", [](Request const& request) {
+    Fields fields{max_age(60), {"ETag", "\"e\""}};
+    if (request.has("X-User")) fields.push_back({"Vary", "X-User"});
+    if (request.has("If-None-Match")) return Script().head(304, fields);
+    return respond(200, fields, "for " + request.value("X-User"));
+  });
+  Weir weir(origin, plain);
+  EXPECT_EQ(get(weir.port(), "/x").body, "for ");
+  weir.turn(61s);
+  EXPECT_EQ(get(weir.port(), "/x", {{"X-User", "a"}}).body, "for a");
+  EXPECT_EQ(origin.calls(), 3U);
+  EXPECT_EQ(get(weir.port(), "/x", {{"X-User", "b"}}).body, "for b");
+  weir.turn(61s);
+  auto const calls = origin.calls();
+  EXPECT_EQ(get(weir.port(), "/x", {{"X-User", "a"}}).body, "for a");
+  EXPECT_EQ(origin.calls(), calls + 1);
 }
 
 // SRV-1, SRV-2: the client's own conditional after the validation, and a 304 that keeps the old lifetime.
