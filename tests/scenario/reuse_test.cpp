@@ -103,8 +103,8 @@ TEST(Reuse, ValidationMergesWhatA304MayChange) {
 
 // SRV-2, COA-5, STO-2: a 304 that says what is for one requester only is no answer for those who wait with him.
 TEST(Reuse, NotModifiedForOneIsNotShared) {
-  for (Field const& says : {Field{"Set-Cookie", "id="}, Field{"Cache-Control", "private"}, Field{"Cache-Control", "no-store"},
-                            Field{"Vary", "*"}}) {
+  for (Field const& says : {Field{"Set-Cookie", "id="}, Field{"Cache-Control", "private"},
+                            Field{"Cache-Control", "no-store"}, Field{"Vary", "*"}}) {
     ScriptedOrigin origin;
     Gate gate;
     std::atomic<int> calls = 0;
@@ -139,11 +139,12 @@ TEST(Reuse, NotModifiedForOneIsNotShared) {
 // STO-2, STO-3: what is not stored of a 200 is not stored of a 304.
 TEST(Reuse, NotModifiedBringsNoFieldsThatAreNotStored) {
   ScriptedOrigin origin;
-  origin.answer("/x", {respond(200, {max_age(60), {"ETag", "\"e\""}}, "body"),
-                       Script().head(304, {{"ETag", "\"e\""},
-                                           {"Cache-Control", "max-age=60, private=\"x-id\""},
-                                           {"X-Id", "1"},
-                                           {"Set-Cookie", "id=1"}})});
+  origin.answer(
+      "/x",
+      {respond(200, {max_age(60), {"ETag", "\"e\""}}, "body"),
+       Script().head(
+           304,
+           {{"ETag", "\"e\""}, {"Cache-Control", "max-age=60, private=\"x-id\""}, {"X-Id", "1"}, {"Set-Cookie", "id=1"}})});
   Weir weir(origin, plain + "storable: {set_cookie: strip}\n");
   get(weir.port(), "/x");
   weir.turn(61s);
