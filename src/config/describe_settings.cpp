@@ -228,10 +228,10 @@ Group<Settings> const& settings_group() {
         "when an origin is left alone");
     g.add_group("timeouts", &Settings::timeouts, timeouts_group(), "how long origins and store may take");
     g.add_group("store", &Settings::store, store_group(), "where entries live");
-    g.add_group("purge", &Settings::purge, purge_group(), "removing entries").planned = true;
+    g.add_group("purge", &Settings::purge, purge_group(), "removing entries");
     g.add_group("limits", &Settings::limits, limits_group(), "bounds on clients");
     g.add("errors", &Settings::errors, ErrorPages{}, "bodies of the answers that Weir makes itself").planned = true;
-    g.add_group("miss_rate", &Settings::miss_rate, miss_rate_group(), "warning of unusual misses").planned = true;
+    g.add_group("miss_rate", &Settings::miss_rate, miss_rate_group(), "warning of unusual misses");
     g.add_group("drain", &Settings::drain, drain_group(), "stopping");
     g.add_group("log", &Settings::log, log_group(), "logs");
     return g;
