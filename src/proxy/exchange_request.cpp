@@ -29,8 +29,10 @@ void Exchange::hold_request() {
   own_->fields.reserve(as_it_came_.size());
   for (auto const& field : as_it_came_) own_->fields.push_back({field.id, moved(field.name), moved(field.value)});
   as_it_came_ = http::Fields(own_->fields);
-  for (auto* const views : {&edited_, &forwarded_})
+  for (auto* const views : {&edited_, &forwarded_}) {
     for (auto& field : *views) field = {field.id, moved(field.name), moved(field.value)};
+    views->shrink_to_fit();  // the room was for hits; thousands may wait (COA-16)
+  }
   request_.fields = is_edited_ ? http::Fields(edited_) : as_it_came_;
   for (auto* const view :
        {&request_.method, &request_.target, &request_.scheme, &request_.authority, &request_.path, &request_.query})
