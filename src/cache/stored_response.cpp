@@ -64,7 +64,7 @@ base::Ref<StoredResponse> StoredResponse::make(Parts const& parts, std::size_t b
   return allocate(parts, body_size, nullptr, account);
 }
 
-base::Ref<StoredResponse> StoredResponse::refreshed(Parts const& parts, base::Ref<StoredResponse const> body_owner,
+base::Ref<StoredResponse> StoredResponse::refreshed(Parts const& parts, base::Ref<StoredResponse const> const& body_owner,
                                                     MemoryAccount& account) {
   WEIR_ASSERT(body_owner != nullptr);
   // Never a chain: a refresh of a refresh points at the one that has the bytes.

@@ -103,7 +103,7 @@ bool Client::write_now(std::span<asio::const_buffer const> buffers, std::size_t&
 }
 
 asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers, base::Duration no_progress) {
-  static constexpr std::size_t piece = 64 * 1024;  // progress is judged at this grain
+  static constexpr std::size_t piece = std::size_t{64} * 1024;  // progress is judged at this grain
   std::size_t written = 0;
   if (!write_now(buffers, written)) {
     departed_ = true;

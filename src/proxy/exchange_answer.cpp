@@ -123,6 +123,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   bool const cut_to_nothing = selection.cut == cache::Cut::not_modified ||
                               selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
   bool const head_only = request_.method_id == Method::head;
+  if (upload_ && !upload_->finished()) close_ = true;  // its rest would be read as the next request: say so
   auto framing = BodyFraming::chunked;
   if (selection.cut == cache::Cut::not_modified || never_has_body(head.status))
     framing = BodyFraming::none;

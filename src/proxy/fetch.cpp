@@ -19,7 +19,7 @@ using observe::FetchResult;
 using shield::FailureKind;
 
 // Bytes that a body which is not stored may be ahead of its reader.
-inline constexpr std::uint64_t stream_window = 256 * 1024;
+inline constexpr std::uint64_t stream_window = std::uint64_t{256} * 1024;
 // How long the spec of a flight's response is remembered before the entry itself keeps it.
 inline constexpr base::Duration vary_spec_life = std::chrono::minutes(2);
 

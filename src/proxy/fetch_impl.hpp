@@ -22,7 +22,7 @@ class Fetch {
  private:
   // A head that nobody was told of yet. Shared with its timer's pending wait, which may outlive the fetch.
   struct HeldBack {
-    HeldBack(asio::any_io_executor executor, Fetch* f) : timer(std::move(executor)), fetch(f) {}
+    HeldBack(asio::any_io_executor const& executor, Fetch* f) : timer(executor), fetch(f) {}
     asio::basic_waitable_timer<base::Clock> timer;
     Fetch* fetch;  // null: told, or over
   };

@@ -7,7 +7,7 @@
 
 namespace weir::proxy {
 
-Parking::Parking(asio::any_io_executor executor, std::uint16_t worker) : timer_(std::move(executor)), worker_(worker) {}
+Parking::Parking(asio::any_io_executor const& executor, std::uint16_t worker) : timer_(executor), worker_(worker) {}
 
 void Parking::attach(shield::Waiter& waiter) noexcept {
   waiter.worker = worker_;

@@ -12,7 +12,7 @@ namespace {
 // Pipelined requests that are answered in one turn before other connections get theirs.
 constexpr int turns = 32;
 // After a refusal: what the peer may still send before its connection is closed over its unread bytes.
-constexpr std::size_t linger_bytes = 256 * 1024;
+constexpr std::size_t linger_bytes = std::size_t{256} * 1024;
 constexpr base::Duration linger_time = std::chrono::seconds(2);
 static_assert(config::Limits::most_header_count <= wire::max_field_count);
 

@@ -35,7 +35,7 @@ struct Budget {
 
 // Key records of all shards take at most this part of the budget (1/16), and at least `least_record_bytes` a shard.
 inline constexpr std::size_t record_share = 16;
-inline constexpr std::size_t least_record_bytes = 16 * 1024;
+inline constexpr std::size_t least_record_bytes = std::size_t{16} * 1024;
 inline constexpr std::size_t shard_count = 64;
 
 // References that the shard gave up; declare it before the lock, so that they go after it.

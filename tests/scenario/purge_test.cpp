@@ -97,6 +97,7 @@ TEST(Purge, SoftMakesStale) {
   auto const stale = get(weir.port(), "/a");
   EXPECT_EQ(stale.body, "/a 1");
   EXPECT_EQ(cache_status(stale).detail(), "stale-while-revalidate");
+  ASSERT_TRUE(counting.origin.waits_for_calls(2));
   ASSERT_TRUE(weir.waits_until_no_flights());
   EXPECT_EQ(get(weir.port(), "/a").body, "/a 2");
   EXPECT_EQ(weir.metric(R"(weir_purges_total{mode="soft"})"), 1);

@@ -79,7 +79,9 @@ TEST(Stale, DefaultWindowsApplyOnlyWhereNothingForbidsThem) {
     origin.answer("/x", {respond(200, cached(row.control), "one"), respond(200, cached("no-store"), "two")});
     get(weir.port(), "/x");
     weir.turn(30s);
+    auto const calls = origin.calls();
     EXPECT_EQ(cache_status(get(weir.port(), "/x")).detail() == "stale-while-revalidate", row.stale);
+    ASSERT_TRUE(origin.waits_for_calls(calls + 1));
     ASSERT_TRUE(weir.waits_until_no_flights());
     origin.answer("/x", respond(200, {}, "gone"));
     Client(weir.port()).request("DELETE", "/x");

@@ -58,7 +58,7 @@ class StoredResponse final : public base::Counted<StoredResponse> {
   // shown by a release store of a length elsewhere). Throws std::bad_alloc.
   static base::Ref<StoredResponse> make(Parts const& parts, std::size_t body_size, MemoryAccount& account);
   // The same body with a new head and new facts (RFC 9111 4.3.4).
-  static base::Ref<StoredResponse> refreshed(Parts const& parts, base::Ref<StoredResponse const> body_owner,
+  static base::Ref<StoredResponse> refreshed(Parts const& parts, base::Ref<StoredResponse const> const& body_owner,
                                              MemoryAccount& account);
   static void destroy(StoredResponse const* response) noexcept;
 

@@ -25,7 +25,7 @@ namespace weir::proxy {
 
 // A read buffer with the room for one head; taken from the worker's pool when there is something to read.
 struct Inbox {
-  static constexpr std::size_t initial = 16 * 1024;
+  static constexpr std::size_t initial = std::size_t{16} * 1024;
   std::vector<char> bytes = std::vector<char>(initial);  // grows to `limits.header_bytes` and one read
   std::size_t begin = 0, end = 0;                        // what was read and not yet used
   wire::HeadRoom head;

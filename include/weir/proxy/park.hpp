@@ -57,7 +57,7 @@ enum class Woken : std::uint8_t { late, interrupted, resumed, nudged };
 
 class Parking {
  public:
-  Parking(asio::any_io_executor executor, std::uint16_t worker);
+  Parking(asio::any_io_executor const& executor, std::uint16_t worker);
   Parking(Parking const&) = delete;
   Parking& operator=(Parking const&) = delete;
 
@@ -89,7 +89,7 @@ class Parking {
 // Something that happens once, between coroutines of one worker.
 class Event {
  public:
-  explicit Event(asio::any_io_executor executor) : timer_(std::move(executor), base::SteadyTime::max()) {}
+  explicit Event(asio::any_io_executor const& executor) : timer_(executor, base::SteadyTime::max()) {}
   void set() noexcept {
     happened_ = true;
     timer_.cancel();

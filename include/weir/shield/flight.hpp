@@ -73,7 +73,7 @@ struct FlightHead {
   }
 };
 
-inline constexpr std::size_t block_size = 16 * 1024;
+inline constexpr std::size_t block_size = std::size_t{16} * 1024;
 
 // A piece of body, counted: a reader that writes from it keeps it alive.
 struct Block : base::Counted<Block> {
@@ -129,7 +129,7 @@ class Reader {
   };
   // What is there at the cursor, at most `limit` bytes. `complete` only once the cursor is at the end. `broken` comes at
   // once, with what is there: whoever has sent nothing yet need not begin. `cut_off` comes without bytes.
-  Chunk peek(std::size_t limit = 256 * 1024) noexcept;
+  Chunk peek(std::size_t limit = std::size_t{256} * 1024) noexcept;
   // Moves the cursor over bytes that were written to the client; may free blocks and wake the writer. `now`: what this
   // reader has delayed the writer by (COA-9) is counted up to it.
   void advance(std::size_t bytes, base::SteadyTime now) noexcept;
@@ -202,7 +202,7 @@ class Flight : public base::Counted<Flight> {
 
   // SRV-7: what is kept of the interim responses of one fetch.
   static constexpr std::size_t max_interims = 8;
-  static constexpr std::size_t max_interim_bytes = 16 * 1024;
+  static constexpr std::size_t max_interim_bytes = std::size_t{16} * 1024;
 
   // ---- everyone ----
   FlightHead const* head() const noexcept { return head_.load(std::memory_order_acquire); }

@@ -10,7 +10,7 @@
 
 namespace weir::wire {
 
-inline constexpr std::size_t max_chunk_line = 8 * 1024;
+inline constexpr std::size_t max_chunk_line = std::size_t{8} * 1024;
 
 class ChunkedDecoder {
  public:

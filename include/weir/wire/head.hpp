@@ -15,9 +15,9 @@ namespace weir::wire {
 inline constexpr std::size_t max_field_count = 256;  // the room in a head; settings may lower it
 
 struct HeadLimits {
-  std::size_t head_bytes = 16 * 1024;  // start line and fields
+  std::size_t head_bytes = std::size_t{16} * 1024;  // start line and fields
   std::size_t field_count = 100;       // at most max_field_count
-  std::size_t target = 8 * 1024;
+  std::size_t target = std::size_t{8} * 1024;
   std::uint64_t body = 64ULL << 20;  // of a declared length
 };
 
