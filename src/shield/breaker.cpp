@@ -12,18 +12,20 @@ std::string_view label(BreakerState state) noexcept {
   return labels[static_cast<std::size_t>(state)];
 }
 
-Probe::Probe(Probe&& other) noexcept : breaker_(std::exchange(other.breaker_, nullptr)), random_(other.random_) {}
+Probe::Probe(Probe&& other) noexcept
+    : breaker_(std::exchange(other.breaker_, nullptr)), asked_(other.asked_), random_(other.random_) {}
 
 Probe& Probe::operator=(Probe&& other) noexcept {
   if (this == &other) return *this;
-  if (breaker_) breaker_->probe_unjudged(random_);
+  if (breaker_) breaker_->probe_unjudged(asked_, random_);
   breaker_ = std::exchange(other.breaker_, nullptr);
+  asked_ = other.asked_;
   random_ = other.random_;
   return *this;
 }
 
 Probe::~Probe() {
-  if (breaker_) breaker_->probe_unjudged(random_);
+  if (breaker_) breaker_->probe_unjudged(asked_, random_);
 }
 
 void Probe::succeeded() noexcept {
@@ -51,6 +53,7 @@ Asked Breaker::ask(base::SteadyTime now, bool may_probe, std::uint64_t random) n
     become(BreakerState::half_open);
     asked.answer = Ask::probe;
     asked.probe.breaker_ = this;
+    asked.probe.asked_ = now;
     asked.probe.random_ = random;
   }
   return asked;
@@ -100,11 +103,11 @@ void Breaker::probe_failed(base::SteadyTime now, std::uint64_t random) noexcept 
   opened_ = now;
 }
 
-void Breaker::probe_unjudged(std::uint64_t random) noexcept {
+void Breaker::probe_unjudged(base::SteadyTime asked, std::uint64_t random) noexcept {
   std::lock_guard const lock(mutex_);
   if (!rules_.enabled) return close();
   open_for(last_open_, random);
-  opened_.reset();
+  opened_ = asked;
 }
 
 void Breaker::close() noexcept {
@@ -136,10 +139,7 @@ bool Breaker::too_many_failures(base::SteadyTime now) const noexcept {
   return all >= rules_.min_requests && failures * 100 >= std::uint64_t{rules_.failure_percent} * all;
 }
 
-bool Breaker::is_open_at(base::SteadyTime now) noexcept {
-  if (!opened_) opened_ = now;
-  return now - *opened_ < jittered_;
-}
+bool Breaker::is_open_at(base::SteadyTime now) noexcept { return now - opened_ < jittered_; }
 
 void Breaker::become(BreakerState to) noexcept {
   state_ = to;

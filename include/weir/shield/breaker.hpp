@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string_view>
 
 #include "weir/base/clock.hpp"
@@ -33,7 +32,7 @@ std::string_view label(BreakerState state) noexcept;                 // "half-op
 class Breaker;
 
 // The one fetch that may find out. Move-only; one that ends unjudged reopens the breaker, for as long as before, from the
-// next moment that the breaker is told.
+// moment at which it was let through.
 class Probe {
  public:
   Probe() = default;
@@ -48,6 +47,7 @@ class Probe {
  private:
   friend class Breaker;
   Breaker* breaker_ = nullptr;
+  base::SteadyTime asked_{};
   std::uint64_t random_ = 0;  // for the jitter of the destructor
 };
 
@@ -94,7 +94,7 @@ class Breaker {
 
   void probe_succeeded() noexcept;
   void probe_failed(base::SteadyTime now, std::uint64_t random) noexcept;
-  void probe_unjudged(std::uint64_t random) noexcept;
+  void probe_unjudged(base::SteadyTime asked, std::uint64_t random) noexcept;
   // All below: under the mutex.
   Bucket& bucket(base::SteadyTime now) noexcept;
   bool too_many_failures(base::SteadyTime now) const noexcept;
@@ -110,7 +110,7 @@ class Breaker {
   std::array<Bucket, bucket_count> buckets_{};
   base::Duration last_open_{};              // without jitter; 0: closed since
   base::Duration jittered_{};               // how long it is open
-  std::optional<base::SteadyTime> opened_;  // none: from the next `now`
+  base::SteadyTime opened_{};
   std::array<std::uint64_t, 3> transitions_{};
 };
 

@@ -120,7 +120,7 @@ TEST(Breaker, jitter_lengthens_by_up_to_a_fifth) {
   }
 }
 
-// CB-1: one that ends unjudged reopens, for as long as before, from the next time that anybody asks.
+// CB-1: one that ends unjudged reopens, for as long as before, from when it was let through.
 TEST(Breaker, a_probe_that_ends_unjudged_reopens) {
   Breaker breaker({});
   fail(breaker, 20, 0);
@@ -134,14 +134,13 @@ TEST(Breaker, a_probe_that_ends_unjudged_reopens) {
     EXPECT_EQ(breaker.state(), BreakerState::half_open);
   }
   EXPECT_EQ(breaker.state(), BreakerState::open);
-  EXPECT_EQ(ask(breaker, 100), Ask::open);
-  EXPECT_EQ(ask(breaker, 105.9), Ask::open);
-  auto asked = breaker.ask(at(106), true, no_jitter);
+  EXPECT_EQ(ask(breaker, 10.9), Ask::open);
+  auto asked = breaker.ask(at(11), true, no_jitter);
   EXPECT_EQ(asked.answer, Ask::probe);
   asked.probe = Probe();
   EXPECT_EQ(breaker.state(), BreakerState::open);
-  EXPECT_TRUE(breaker.refuses(at(107), true));
-  EXPECT_FALSE(breaker.refuses(at(112), true));
+  EXPECT_TRUE(breaker.refuses(at(15.9), true));
+  EXPECT_FALSE(breaker.refuses(at(16), true));
 }
 
 // CB-1: bounds are settings.
