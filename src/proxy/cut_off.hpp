@@ -11,8 +11,8 @@ namespace weir::proxy {
 
 class CutOff {
  public:
-  CutOff(Client& client, shield::Reader& reader, asio::any_io_executor executor, std::uint16_t worker)
-      : client_(client), reader_(reader), told_(std::move(executor)) {
+  CutOff(Client& client, shield::Reader& reader, asio::any_io_executor const& executor, std::uint16_t worker)
+      : client_(client), reader_(reader), told_(executor) {
     waiter_.worker = worker;
     waiter_.context = this;
     waiter_.resume = [](shield::Waiter& waiter) noexcept {

@@ -125,12 +125,12 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   bool const head_only = request_.method_id == Method::head;
   if (upload_ && !upload_->finished()) close_ = true;  // its rest would be read as the next request: say so
   auto framing = BodyFraming::chunked;
-  if (selection.cut == cache::Cut::not_modified || never_has_body(head.status))
+  bool const bodiless = selection.cut == cache::Cut::not_modified || never_has_body(head.status);
+  bool const known = cut_to_nothing || head.length || selection.cut == cache::Cut::partial;
+  if (bodiless || (head_only && !known))
     framing = BodyFraming::none;
-  else if (cut_to_nothing || head.length || selection.cut == cache::Cut::partial)
+  else if (known)
     framing = BodyFraming::length;
-  else if (head_only)
-    framing = BodyFraming::none;
   else if (request_.version == 10)
     framing = BodyFraming::until_close;
   if (framing == BodyFraming::until_close) close_ = true;

@@ -1,6 +1,6 @@
 // A fetch from beginning to end, in the order in which things happen.
-#include <array>
 #include <algorithm>
+#include <array>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -285,10 +285,9 @@ void Fetch::publish() {
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;
   head->no_body = response_.framing.kind == http::BodyKind::none;
-  if (response_.framing.kind == http::BodyKind::length)
-    head->length = response_.framing.length;
-  else if (head->no_body && response_.fields.has(http::FieldId::content_length) &&
-           order_.request.method_id == http::Method::head)
+  bool const told_of_head =
+      head->no_body && response_.fields.has(http::FieldId::content_length) && order_.request.method_id == http::Method::head;
+  if (response_.framing.kind == http::BodyKind::length || told_of_head)
     head->length = response_.framing.length;
   else if (head->no_body)
     head->length = 0;
