@@ -206,8 +206,7 @@ void add_process(Group<Settings>& g) {
   g.add("instance", &Settings::instance, Text{check_instance, "name", "auto", false},
         "this node's name in CDN-Loop; `auto`: made at start");
   g.add("trusted_proxies", &Settings::trusted_proxies, ListOf<NetworkText>{{}, "list of networks"},
-        "from these, Forwarded and X-Forwarded-* are believed: they must set them; key x-forwarded-host where pages show it"
-        "shared, or keyed");
+        "from these, Forwarded and X-Forwarded-* are believed: they must set them; key x-forwarded-host where pages show it");
 }
 
 }  // namespace
