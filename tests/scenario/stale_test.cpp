@@ -201,6 +201,7 @@ TEST(Stale, EarlyRefreshStartsBeforeExpiryAndOnlyOnce) {
   weir.turn(25s);  // so long the fetch takes
   first.open();
   cold.collect();
+  ASSERT_TRUE(weir.waits_until_no_flights());  // stored
   Client client(weir.port());
   weir.turn(105s);
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(cache_status(client.get("/x")).hit());

@@ -131,7 +131,12 @@ void ScriptedOrigin::serve(Connection& connection, int number) {
     reader.request().connection = number;
     if (!read_request(connection, buffer, reader)) break;
     Request const request = std::move(reader.request());
-    after = play(connection, script_for(request), request.method == "HEAD");
+    Script const script = script_for(request);
+    {
+      std::lock_guard lock(mutex_);
+      ++chosen_;
+    }
+    after = play(connection, script, request.method == "HEAD");
     unread_body = !request.complete;
     if (after == After::keep && (wants_close(request) || unread_body)) after = After::close;
     std::lock_guard lock(mutex_);
@@ -249,7 +254,12 @@ std::size_t ScriptedOrigin::calls() const {
 std::size_t ScriptedOrigin::calls(std::string_view target) const { return requests(target).size(); }
 
 bool ScriptedOrigin::waits_for_calls(std::size_t count, Milliseconds bound) const {
-  return eventually([&] { return calls() >= count; }, bound);
+  return eventually(
+      [&] {
+        std::lock_guard lock(mutex_);
+        return chosen_ >= count;
+      },
+      bound);
 }
 
 std::size_t ScriptedOrigin::connections() const {

@@ -52,6 +52,7 @@ class ScriptedOrigin {
   Request last_request() const;  // fails the test if there was none
   std::size_t calls() const;
   std::size_t calls(std::string_view target) const;
+  // Until so many came and their handlers have said what they get.
   [[nodiscard]] bool waits_for_calls(std::size_t count, Milliseconds bound = Milliseconds{20'000}) const;
 
   std::size_t connections() const;            // accepted in all
@@ -95,6 +96,7 @@ class ScriptedOrigin {
   std::vector<Request> requests_;
   std::vector<std::string> problems_;
   std::size_t accepted_ = 0;
+  std::size_t chosen_ = 0;
   std::size_t at_once_ = 0;
   std::size_t most_at_once_ = 0;
   std::size_t departures_ = 0;
