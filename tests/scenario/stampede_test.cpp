@@ -106,10 +106,12 @@ TEST(Stampede, AFloodOfQueriesLeavesRoomForOthers) {
   flood.send_each([](std::size_t i) { return write_request("GET", "/flood?" + std::to_string(i)); });
   ASSERT_TRUE(weir.waits_for_waiters(500));
   ASSERT_TRUE(origin.waits_for_calls(48));
-  EXPECT_EQ(weir.metric("weir_limiter_queue_depth"), 452);
+  auto const queued = [&] { return weir.metric("weir_limiter_queue_depth"); };
+  EXPECT_TRUE(eventually([&] { return queued() == 452; }));
   normal.send_each([](std::size_t i) { return write_request("GET", path(i)); });
   ASSERT_TRUE(weir.waits_for_waiters(700));
   ASSERT_TRUE(origin.waits_for_calls(64));
+  EXPECT_TRUE(eventually([&] { return queued() == 636; }));
   EXPECT_EQ(others.load(), 16U);
   first.open();
   ASSERT_TRUE(origin.waits_for_calls(112));
