@@ -18,6 +18,14 @@ std::uint64_t const seed = [] {
 
 std::uint64_t hash_bytes(std::string_view bytes) noexcept { return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed); }
 
+std::uint64_t checksum(std::string_view first, std::string_view second) noexcept {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, first.data(), first.size());
+  XXH3_64bits_update(&state, second.data(), second.size());
+  return XXH3_64bits_digest(&state);
+}
+
 std::array<unsigned char, 32> sha256(std::string_view bytes) {
   std::array<unsigned char, 32> digest{};
   SHA256(reinterpret_cast<unsigned char const*>(bytes.data()), bytes.size(), digest.data());
