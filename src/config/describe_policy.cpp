@@ -164,8 +164,8 @@ Group<Coalesce> const& coalesce_group() {
           "how long slow readers may delay a fetch that outgrew max_object");
     g.add("max_bytes", &Coalesce::max_bytes, Size{1 << 20, 1024 * gib, "auto"},
           "with more in flights, new fetches are not shared; `auto`: a quarter of the store");
-    g.add("cluster", &Coalesce::cluster, Boolean{}, "one fetch among all nodes that share a Valkey store").planned = true;
-    g.add("cluster_max_wait", &Coalesce::cluster_max_wait, Span{10ms, 1h}, "longest wait for another node").planned = true;
+    g.add("cluster", &Coalesce::cluster, Boolean{}, "one fetch among all nodes that share a Valkey store");
+    g.add("cluster_max_wait", &Coalesce::cluster_max_wait, Span{10ms, 1h}, "longest wait for another node");
     return g;
   }();
   return group;

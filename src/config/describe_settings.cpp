@@ -76,7 +76,7 @@ Group<Admin> const& admin_group() {
 Group<Store> const& store_group() {
   static Group<Near> const near = [] {
     Group<Near> g("near");
-    g.add("max_bytes", &Near::max_bytes, Size{1 * mib, 1024 * gib, ""}, "memory tier in front of Valkey");
+    g.add("max_bytes", &Near::max_bytes, Size{1 * mib, 1024 * gib, "off"}, "memory tier in front of Valkey");
     g.add("ttl", &Near::ttl, Span{0s, 1h}, "how long an entry is used without asking Valkey again");
     g.add("offline_ttl", &Near::offline_ttl, Span{0s, 24h}, "the same while Valkey cannot be asked");
     return g;
@@ -85,22 +85,19 @@ Group<Store> const& store_group() {
     auto const max_bytes = [](auto& s) -> auto& { return s.memory.max_bytes; };
     Group<Store> g("store");
     g.add("type", &Store::type, Choice<StoreType>{{{"memory", StoreType::memory}, {"valkey", StoreType::valkey}}},
-          "in this process, or in a Valkey that nodes share (`valkey` not built yet)");
+          "in this process, or in a Valkey that nodes share");
     g.add("max_bytes", max_bytes, Size{1 * mib, 1024 * gib, "auto"},
           "memory: budget; `auto`: a quarter of the memory there is, at most 8GiB");
     g.add("snapshot", &Store::snapshot, file_or_off(), "memory: written at a graceful stop, loaded at start").planned = true;
-    g.add("address", &Store::address, Text{check_store_address, "address", "off", true}, "valkey: host:port or unix:/path")
-        .planned = true;
-    g.add("username", &Store::username, Text{check_any, "name", "off", true}, "valkey: AUTH").planned = true;
+    g.add("address", &Store::address, Text{check_store_address, "address", "off", true}, "valkey: host:port or unix:/path");
+    g.add("username", &Store::username, Text{check_any, "name", "off", true}, "valkey: AUTH");
     add_secret(g, "password", &Store::password, &Store::password_file, "valkey: AUTH");
-    g.add("database", &Store::database, Count{0, 65'535, ""}, "valkey: SELECT").planned = true;
-    g.add("prefix", &Store::prefix, Text{.check = check_prefix}, "valkey: stands before every key").planned = true;
-    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""}, "valkey: larger entries stay in the near tier").planned =
-        true;
+    g.add("database", &Store::database, Count{0, 65'535, ""}, "valkey: SELECT");
+    g.add("prefix", &Store::prefix, Text{.check = check_prefix}, "valkey: stands before every key");
+    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""}, "valkey: larger entries stay in the near tier");
     g.add("allow_evictable", &Store::allow_evictable, Boolean{},
-          "valkey: run although its eviction policy may drop our records")
-        .planned = true;
-    g.add_group("near", &Store::near, near, "valkey: the near tier").planned = true;
+          "valkey: run although its eviction policy may drop our records");
+    g.add_group("near", &Store::near, near, "valkey: the near tier");
     g.check([](Reader& reader, Item const& item, Store& store) {
       if (store.type == StoreType::valkey && store.address.empty())
         reader.mistake(item, "`type: valkey` needs an `address`");

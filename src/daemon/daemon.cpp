@@ -23,6 +23,10 @@ constexpr std::size_t most_cookie_names = 20;  // in /v1/stats
 // MR-1: a window with fewer requests says nothing; so many paths are named.
 constexpr std::uint64_t least_window_requests = 100;
 constexpr std::size_t named_paths = 5;
+// What the shared store may take to say what it is, at the start.
+constexpr base::Duration store_check_limit = std::chrono::seconds(1);
+// An invalidation is remembered by the shared store for so long beyond the last moment at which a node could need it.
+constexpr base::Duration remember_longer = std::chrono::seconds(30);
 constexpr base::Duration drain_look = std::chrono::milliseconds(5);
 
 std::size_t usable_cores() noexcept {
@@ -60,6 +64,39 @@ std::map<std::string, std::unique_ptr<proxy::OriginState>> make_origins(config::
   return origins;
 }
 
+store::ValkeyRules valkey_rules(config::Settings const& settings) {
+  auto const& from = settings.store;
+  store::ValkeyRules rules;
+  constexpr std::string_view unix_scheme = "unix:";
+  if (from.address.starts_with(unix_scheme)) {
+    rules.unix_path = from.address.substr(unix_scheme.size());
+  } else {
+    auto const colon = from.address.rfind(':');
+    rules.host = from.address.substr(0, colon);
+    rules.port = from.address.substr(colon + 1);
+    if (rules.host.starts_with('[')) rules.host = rules.host.substr(1, rules.host.size() - 2);
+  }
+  rules.username = from.username;
+  rules.password = from.password;
+  rules.database = from.database;
+  rules.prefix = from.prefix;
+  rules.max_object = from.max_object;
+  rules.timeout = settings.timeouts.store;
+  rules.near_bytes = from.near.max_bytes;
+  rules.near_ttl = from.near.ttl;
+  rules.offline_ttl = from.near.offline_ttl;
+  rules.remember_invalidations = std::max(settings.timeouts.origin, from.near.offline_ttl + from.near.ttl) + remember_longer;
+  rules.max_epochs = settings.purge.max_epochs;
+  return rules;
+}
+
+std::unique_ptr<store::Store> make_store(config::Settings const& settings, cache::MemoryAccount& memory,
+                                         cache::PurgeNumber& purges, cache::Epochs& epochs) {
+  if (settings.store.type == config::StoreType::memory)
+    return std::make_unique<store::MemoryStore>(settings.store.memory, memory);
+  return std::make_unique<store::ValkeyStore>(valkey_rules(settings), memory, purges, epochs);
+}
+
 std::vector<std::string> site_names(config::Settings const& settings) {
   std::vector<std::string> names;
   for (auto const& site : settings.sites) names.push_back(site.name);
@@ -73,16 +110,17 @@ Daemon::Daemon(config::Settings settings)
       started_(base::read_clock()),
       worker_count_(settings_->workers != 0 ? settings_->workers : usable_cores()),
       epochs_(settings_->purge.max_epochs),
-      store_(settings_->store.memory, memory_),
+      store_(make_store(*settings_, memory_, purges_, epochs_)),
+      valkey_(dynamic_cast<store::ValkeyStore*>(store_.get())),
       mailboxes_(worker_count_),
       origins_(make_origins(*settings_, mailboxes_)),
       flights_(mailboxes_, memory_, purges_),
       metrics_(worker_count_, site_names(*settings_)),
-      shared_{store_,     flights_, purges_,
+      shared_{*store_,    flights_, purges_,
               epochs_,    memory_,  metrics_,
               mailboxes_, origins_, make_cdn_loop_id(settings_->instance)} {
   auto const configured = settings_->sites.front().policy.coalesce.max_bytes;
-  shared_.flight_bytes_max = configured != 0 ? configured : store_.stats().capacity / 4;
+  shared_.flight_bytes_max = configured != 0 ? configured : store_->stats().capacity / 4;
   auto const most = descriptors_for_clients();
   connections_.set_limits(settings_->limits.connections != 0 ? settings_->limits.connections : most,
                           settings_->limits.connections_per_address);
@@ -91,12 +129,13 @@ Daemon::Daemon(config::Settings settings)
         std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
     workers_.back()->use(settings_);
   }
+  open_store();
   listen();
   shared_.cookie_names.look(started_.steady, 0, 0);
   shared_.stripped_cookies.look(started_.steady);
   miss_window_began_ = started_.steady;
   workers_.front()->set_each_second([this](base::Now now) {
-    store_.sweep(now);
+    store_->sweep(now);
     watch_miss_rate(now.steady);
     shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());
     shared_.stripped_cookies.look(now.steady);
@@ -110,7 +149,18 @@ Daemon::~Daemon() {
   for (auto& worker : workers_) worker->stop();
   for (auto& worker : workers_) worker->join();
   mailboxes_.close();
+  if (valkey_ != nullptr) valkey_->detach();
   for (auto& worker : workers_) worker->destroy_frames();
+}
+
+// A store that cannot be reached is none that must not be used: nodes start without it.
+void Daemon::open_store() {
+  if (valkey_ == nullptr) return;
+  auto const wrong = valkey_->check_server(store_check_limit);
+  if (!wrong.empty() && !settings_->store.allow_evictable)
+    throw std::runtime_error("store " + settings_->store.address + ": " + wrong + " (or store.allow_evictable: true)");
+  if (!wrong.empty()) observe::log_warning("store-unfit", {{"address", settings_->store.address}, {"why", wrong}});
+  for (auto& worker : workers_) valkey_->attach(worker->io());
 }
 
 void Daemon::listen() {
@@ -149,10 +199,10 @@ void Daemon::watch_miss_rate(base::SteadyTime now) {
 void Daemon::start_admin() {
   observe::Gauges gauges;
   gauges.flights = [this] { return flights_.flights(); };
-  gauges.store_bytes = [this] { return store_.stats().bytes; };
-  gauges.store_entries = [this] { return store_.stats().entries; };
-  gauges.evicted_small = [this] { return store_.stats().evicted_small; };
-  gauges.evicted_main = [this] { return store_.stats().evicted_main; };
+  gauges.store_bytes = [this] { return store_->stats().bytes; };
+  gauges.store_entries = [this] { return store_->stats().entries; };
+  gauges.evicted_small = [this] { return store_->stats().evicted_small; };
+  gauges.evicted_main = [this] { return store_->stats().evicted_main; };
   gauges.limiter_queue = [this] {
     std::uint64_t queued = 0;
     for (auto const& [name, origin] : origins_) queued += origin->limiter.stats().queued;
@@ -168,6 +218,13 @@ void Daemon::start_admin() {
     for (auto const& [name, origin] : origins_) all += origin->breaker.transitions(to);
     return all;
   };
+  if (valkey_ != nullptr) {
+    gauges.store_guard = [this] { return 2 - static_cast<int>(valkey_->guard_state()); };
+    gauges.leases = [this](std::size_t result) { return valkey_->leases(static_cast<store::LeaseResult>(result)); };
+    gauges.store_errors = [this](std::size_t operation) {
+      return valkey_->errors(static_cast<store::StoreOperation>(operation));
+    };
+  }
   gauges.log_dropped = [] { return observe::log_dropped(); };
   metrics_.set_gauges(std::move(gauges));
 
@@ -213,7 +270,7 @@ admin::Stats Daemon::stats() const {
   stats.credential_cookies = shared_.cookie_names.top(most_cookie_names);
   stats.flights = flights_.flights();
   stats.waiting = flights_.waiting();
-  auto const store = store_.stats();
+  auto const store = store_->stats();
   stats.store_bytes = store.bytes;
   stats.store_max_bytes = store.capacity;
   stats.store_entries = store.entries;
@@ -243,7 +300,7 @@ std::size_t Daemon::sessions() const noexcept {
 }
 
 bool Daemon::idle() const noexcept {
-  return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0;
+  return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0 && store_->is_idle();
 }
 
 Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {

@@ -21,9 +21,11 @@ using Label = ClientMetric::Label;
 using Labels = std::vector<Label>;
 using Workers = std::vector<std::unique_ptr<WorkerMetrics>>;
 
-// Series whose subject is not in this Weir yet, with the label values they will have. They stay at zero.
+// As in store::StoreOperation.
+constexpr std::array<std::string_view, 8> store_operations{"get",   "put",   "mark",      "invalidate",
+                                                           "purge", "lease", "subscribe", "decode"};
+// As in store::LeaseResult.
 constexpr std::array<std::string_view, 5> lease_results{"acquired", "refused", "announced", "hedged", "failed"};
-constexpr std::array<std::string_view, 6> store_operations{"get", "put", "vary", "lease", "purge", "subscribe"};
 
 // The rooms below name their reasons in their own spelling; on the page all words are joined by '-'.
 std::string label_value(std::string_view word) {
@@ -196,7 +198,8 @@ void add_coalescing(Page& page, Gauges const& gauges) {
                &WorkerMetrics::coalesce_overflow);
   page.gauge("weir_flights", "Fetches under way that requests can wait on.").value(read(gauges.flights));
   auto leases = page.counter("weir_cluster_leases_total", "Leases asked for in the shared store, by what came of it.");
-  for (auto const result : lease_results) leases.value(0.0, {{"result", std::string(result)}});
+  for (std::size_t i = 0; i < lease_results.size(); ++i)
+    leases.value(gauges.leases ? static_cast<double>(gauges.leases(i)) : 0.0, {{"result", std::string(lease_results[i])}});
 }
 
 void add_answers(Page& page) {
@@ -211,8 +214,11 @@ void add_answers(Page& page) {
 
 void add_store(Page& page, Gauges const& gauges) {
   auto errors = page.counter("weir_store_errors_total", "Operations on the shared store that failed.");
-  for (auto const operation : store_operations) errors.value(0.0, {{"op", std::string(operation)}});
-  page.gauge("weir_store_guard_state", "The shared store's guard: 0 closed, 1 half open, 2 open.").value(0.0);
+  for (std::size_t i = 0; i < store_operations.size(); ++i)
+    errors.value(gauges.store_errors ? static_cast<double>(gauges.store_errors(i)) : 0.0,
+                 {{"op", std::string(store_operations[i])}});
+  page.gauge("weir_store_guard_state", "The shared store's guard: 0 closed, 1 half open, 2 open.")
+      .value(gauges.store_guard ? static_cast<double>(gauges.store_guard()) : 0.0);
   page.gauge("weir_store_bytes", "Memory that entries take, with what flights hold and readers pin.")
       .value(read(gauges.store_bytes));
   page.gauge("weir_store_entries", "Entries in memory.").value(read(gauges.store_entries));

@@ -175,7 +175,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable && !identity_forbidden_ &&
                       (!digest_ || decision.reuse.verdict == Verdict::fresh);
 
-  if (usable && decision.reuse.verdict != Verdict::must_validate) {
+  bool const asks_first = found.unchecked && !asker_.only_if_cached;
+  if (usable && decision.reuse.verdict != Verdict::must_validate && !asks_first) {
     bool const while_revalidate = decision.reuse.verdict == Verdict::stale_while_revalidate;
     bool const fresh = decision.reuse.verdict == Verdict::fresh;
     decision.what = What::hit;

@@ -27,6 +27,12 @@ bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
     status = {};
     status.hit = true;
     decision_.outcome = Outcome::hit;
+    if (reuse.verdict == Verdict::stale_while_revalidate) {
+      decision_.outcome = Outcome::stale;
+      status.detail = observe::detail::stale_while_revalidate;
+      local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
+      refresh_in_background();
+    }
   } else {
     status.forwarded_status = 304;
     if (!waiter.leader) status.collapsed = observe::Collapsed::yes;
@@ -51,7 +57,8 @@ bool Exchange::adopt_stale_for(FailureKind failure) {
 
 // STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
 bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
-  if (!decision_.entry) return false;
+  bool const may_be_stored = decision_.what == What::join && !digest_;  // by the flight's own look-up
+  if (!decision_.entry && !may_be_stored) return false;
   auto const now = base::read_clock();
   auto const found = look_up(now);  // what was said of it meanwhile counts
   if (!found.entry) return false;

@@ -105,24 +105,25 @@ void Fetch::on_interest() noexcept {
 // The whole fetch, in the order in which things happen.
 asio::awaitable<void> Fetch::run() {
   if (order_.shared && co_await answered_by_store()) co_return;
+  if (takes_turns() && co_await answered_elsewhere()) co_return;
   if (auto const failure = co_await be_admitted()) co_return fail(*failure);
   for (;;) {
     if (auto const failure = co_await ask()) co_return fail(*failure);
     if (!order_.basis || response_.status != 304) break;
-    if (freshen()) co_return;
+    if (co_await freshen()) co_return;
     if (!response_.keep_alive || !inbox_->unread().empty()) connection_.reset();
     order_.basis = nullptr;  // a 304 that is no answer for those who wait (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
   if (response_.status == 101) co_return co_await hand_over();
-  if (order_.unsafe) invalidate();
+  if (order_.unsafe) co_await invalidate();
   if (order_.request.method_id == http::Method::head && !order_.key.empty()) update_stored();
   publish();
   bool whole = co_await receive();
   if (!whole && may_resume()) whole = co_await resume();
   if (!whole && storing_) local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
   if (!whole && held_back_) co_return fail(abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken);
-  settle(whole);
+  co_await settle(whole);
 }
 
 cache::Place Fetch::place() const noexcept {
@@ -132,14 +133,19 @@ cache::Place Fetch::place() const noexcept {
 
 // COA-1: the flight is in the table already, so what the store has now is what everyone who joins should get.
 asio::awaitable<bool> Fetch::answered_by_store() {
-  store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
+  store::Question const question{order_.key,          order_.hash,      order_.request.fields.fields(),
+                                 &order_.policy->key, flight().began(), local_.worker};
+  auto found = co_await shared_.store.find(question, base::read_clock());
   auto const now = base::read_clock();
-  auto found = co_await shared_.store.find(question, now);
+  if (found.number > flight().purge_number()) order_.ticket.begins_again(found.number);
+  order_.basis = nullptr;
   overrule(shared_, place(), order_.policy->key, order_.key, found);
   bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
     auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
-    if (reuse.verdict == cache::Verdict::fresh && found.entry.get() != order_.refreshes.get()) {
+    bool const at_once = reuse.verdict == cache::Verdict::fresh ||
+                         (reuse.verdict == cache::Verdict::stale_while_revalidate && !order_.refreshes);
+    if (at_once && !found.unchecked && found.entry.get() != order_.refreshes.get()) {
       order_.ticket.publish_entry(found.entry, false);
       order_.ticket.leave();
       co_return true;
@@ -280,7 +286,9 @@ void Fetch::publish() {
     if (withdrawn_)
       store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
     store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+    lease_.end(store::LeaseOutcome::not_shareable);
   }
+  if (error) lease_.end(store::LeaseOutcome::failed, response_.status);
 
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;
@@ -374,26 +382,34 @@ void Fetch::tell_head() noexcept {
 }
 
 // The entry is visible to look-ups before the flight says that it is whole, and before it leaves the table.
-void Fetch::store_it() {
+// False: it is not.
+bool Fetch::store_it() {
   auto const& facts = place_->facts();
   auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
-  auto const keep_until = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
-                          (order_.body ? base::Duration::zero() : order_.policy->freshness.keep);
+  keep_until_ = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
+                (order_.body ? base::Duration::zero() : order_.policy->freshness.keep);
   // What was purged while it came is not stored; what was purged softly is, and is stale.
   auto const purged = cache::with_epochs({}, shared_.epochs, place(), *place_).mode < cache::Invalidation::soft;
   auto const put = purged ? store::Put::overruled
-                          : shared_.store.put(place_, keep_until, order_.policy->key.max_variants, base::read_clock());
+                          : shared_.store.put(place_, keep_until_, order_.policy->key.max_variants, base::read_clock());
   auto const count = [this](cache::NotStored reason) { local_.metrics.not_stored[static_cast<std::size_t>(reason)].add(); };
   if (put == store::Put::overruled)
     count(cache::NotStored::invalidated);
   else if (put == store::Put::no_room)
     count(cache::NotStored::memory);
+  return put == store::Put::stored;
 }
 
-void Fetch::settle(bool whole) {
+// To the other nodes, if there are any; nobody waits for it.
+asio::awaitable<void> Fetch::share_it() {
+  co_await shared_.store.share(place_, keep_until_, order_.policy->key.max_variants, local_.worker);
+}
+
+asio::awaitable<void> Fetch::settle(bool whole) {
   tell_breaker_of_body(whole);
   if (held_back_) tell_head();
   permit_.permit.release();
+  bool stored = false;
   if (whole && storing_ && verdict_.keep && !flight().overruled()) {
     if (!place_) {
       auto const& head = *flight().head();
@@ -401,7 +417,7 @@ void Fetch::settle(bool whole) {
                                            static_cast<std::size_t>(flight().size()), shared_.memory);
       flight().copy_to(place_->body_area());
     }
-    store_it();
+    stored = store_it();
   }
   bool const upload_over = !order_.upload || order_.upload->sent_whole();
   bool const reusable = whole && response_.keep_alive && response_.framing.kind != http::BodyKind::until_close &&
@@ -411,13 +427,20 @@ void Fetch::settle(bool whole) {
   else if (connection_)
     connection_->stream->close();
   flight().finish(whole);
-  order_.ticket.leave();
   note(whole ? result_of(response_.status) : abandoned_ ? FetchResult::abandoned : FetchResult::broken);
+  if (shared_.store.holds_puts()) order_.ticket.leave();
+  if (stored) co_await share_it();
+  order_.ticket.leave();
+  if (stored)
+    lease_.end(store::LeaseOutcome::stored);
+  else if (!whole)
+    lease_.end(store::LeaseOutcome::failed, 502);
 }
 
 void Fetch::fail(FailureKind kind) {
   // A request that broke off is its client's doing (REQ-3), whatever the origin made of it.
   if (order_.upload && order_.upload->client_fault() != BodyRead::end) kind = FailureKind::abandoned;
+  if (is_origin_health_failure(kind)) lease_.end(store::LeaseOutcome::failed, shield::status_of(kind));
   tell_breaker_of_failure(kind);
   if (order_.shared && at_origin_ && !any_byte_ && is_origin_health_failure(kind)) remember_failure(shield::status_of(kind));
   permit_.permit.release();

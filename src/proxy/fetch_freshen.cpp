@@ -19,21 +19,23 @@ bool is_selected_as_before(cache::StoredResponse const& stored, cache::VaryNames
 
 // SRV-2: a 304 to our validators. False: it is about something else, or not for everyone who waits: with a cookie, `private`
 // or another Vary it tells one requester what a 304 cannot tell the others (COA-5).
-bool Fetch::freshen() {
+asio::awaitable<bool> Fetch::freshen() {
   note(FetchResult::not_modified);
-  if (!cache::not_modified_matches(order_.basis->etag(), response_)) return false;
+  if (!cache::not_modified_matches(order_.basis->etag(), response_)) co_return false;
   auto const entry = refreshed(order_.basis);
   withdrawn_ = !verdict_.store;
-  if (withdrawn_ || !is_selected_as_before(*order_.basis, verdict_.vary, order_.policy->key)) return false;
+  if (withdrawn_ || !is_selected_as_before(*order_.basis, verdict_.vary, order_.policy->key)) co_return false;
   place_ = entry;
-  store_it();
+  bool const stored = store_it();
   tell_breaker(true);
   permit_.permit.release();
   if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
   local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
   order_.ticket.publish_entry(entry, true);
   order_.ticket.leave();
-  return true;
+  if (stored) co_await share_it();
+  lease_.end(store::LeaseOutcome::stored);
+  co_return true;
 }
 
 // `stored` with the fields of the response that has come, and `verdict_` about it.

@@ -29,6 +29,8 @@ class Fetch {
   using MaybeFailure = std::optional<shield::FailureKind>;
 
   asio::awaitable<bool> answered_by_store();
+  asio::awaitable<bool> answered_elsewhere();
+  bool takes_turns() const noexcept;
   asio::awaitable<MaybeFailure> be_admitted();
   asio::awaitable<MaybeFailure> take_permit();
   void tell_breaker(bool healthy) noexcept;
@@ -40,12 +42,12 @@ class Fetch {
   asio::awaitable<MaybeFailure> read_head();
   void tell_interim(http::Response const& interim);
   asio::awaitable<void> hand_over();
-  bool freshen();
+  asio::awaitable<bool> freshen();
   base::Ref<cache::StoredResponse> refreshed(cache::Entry const& stored);
   void update_stored();
   http::Request as_asked() const noexcept;
-  void invalidate();
-  void invalidate(http::Request request, std::uint64_t number);
+  asio::awaitable<void> invalidate();
+  void invalidate(http::Request request, std::uint64_t number, std::vector<std::string>& keys);
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
   void publish();
@@ -65,8 +67,9 @@ class Fetch {
   bool may_resume() const noexcept;
   bool continues_body() const;
   asio::awaitable<bool> resume();
-  void store_it();
-  void settle(bool whole);
+  bool store_it();
+  asio::awaitable<void> share_it();
+  asio::awaitable<void> settle(bool whole);
   void fail(shield::FailureKind kind);
   void remember_failure(int status) noexcept;
   void note(observe::FetchResult result);
@@ -89,6 +92,7 @@ class Fetch {
   AbandonSignal& signal_;
   shield::PermitWaiter permit_;
   shield::Probe probe_;
+  store::Lease lease_;                // among nodes (COA-11)
   std::optional<bool> told_healthy_;  // what the breaker was told when the head came
   std::unique_ptr<origin::Connection> connection_;
   std::unique_ptr<Inbox> inbox_;
@@ -98,7 +102,8 @@ class Fetch {
   base::Ref<cache::StoredResponse> place_;
   std::shared_ptr<HeldBack> held_back_;
   base::SteadyTime started_{};
-  std::uint64_t held_ = 0;  // bytes counted in shared_.flight_bytes
+  base::SteadyTime keep_until_{};  // of what was stored
+  std::uint64_t held_ = 0;         // bytes counted in shared_.flight_bytes
   bool resumed_ = false;
   bool withdrawn_ = false;  // by a 304: what is stored is not for others any more
   bool storing_ = false;    // the answer may still end in the store

@@ -8,22 +8,31 @@
 namespace weir::proxy {
 
 // SRV-6, COA-14: before the first byte of this answer goes out, nothing older can be served or joined.
-void Fetch::invalidate() {
-  if (!cache::invalidates(order_.request.method_id, response_.status)) return;
+asio::awaitable<void> Fetch::invalidate() {
+  if (!cache::invalidates(order_.request.method_id, response_.status)) co_return;
   auto const request = as_asked();
   auto const number = shared_.purges.next();
   times_.purge_number = number;  // of what this answer may store
   times_.began = order_.ticket.begins_again(number);
-  invalidate(request, number);
+  std::vector<std::string> keys;
+  invalidate(request, number, keys);
   for (auto const& at : cache::invalidated_locations(request, response_)) {
     auto named = request;
     named.path = at.path;
     named.query = at.query;
     named.has_query = at.has_query;
-    invalidate(named, number);
+    invalidate(named, number, keys);
   }
   auto const groups = cache::invalidated_groups(response_.fields, request.scheme, request.authority);
-  if (!groups.empty()) shared_.epochs.add(groups, cache::Invalidation::invalid, number, times_.response.steady);
+  if (!groups.empty()) {
+    shared_.epochs.add(groups, cache::Invalidation::invalid, number, times_.response.steady);
+    shared_.store.share_purge(groups, cache::Invalidation::invalid, number);
+  }
+  auto const everywhere =
+      co_await shared_.store.share_invalidation(std::move(keys), cache::Invalidation::invalid, number, local_.worker);
+  if (everywhere == number) co_return;
+  times_.purge_number = everywhere;
+  times_.began = order_.ticket.begins_again(everywhere);
 }
 
 // What was asked, as the origin saw its URL. Views into the order.
@@ -38,7 +47,7 @@ http::Request Fetch::as_asked() const noexcept {
 }
 
 // What a GET of the same URL is stored under: by the rules of its own route.
-void Fetch::invalidate(http::Request request, std::uint64_t number) {
+void Fetch::invalidate(http::Request request, std::uint64_t number, std::vector<std::string>& keys) {
   request.method = "GET";
   request.method_id = http::Method::get;
   auto const routed = route(*order_.settings, request);
@@ -48,9 +57,9 @@ void Fetch::invalidate(http::Request request, std::uint64_t number) {
   cache::KeyBytes key;
   cache::append_url_key(request.scheme, request.authority, target, key);
   if (cache::keys_more_than_url(routed.policy->key))
-    shared_.invalidated_urls.invalidate(base::hash_bytes(cache::view(key)), number);
-  else
-    invalidate(cache::view(key), number);
+    return shared_.invalidated_urls.invalidate(base::hash_bytes(cache::view(key)), number);
+  invalidate(cache::view(key), number);
+  keys.emplace_back(cache::view(key));
 }
 
 void Fetch::invalidate(std::string_view key, std::uint64_t number) {

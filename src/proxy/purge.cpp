@@ -125,6 +125,7 @@ PurgeResult purge(Shared& shared, config::Settings const& settings, PurgeOrder c
   }
   result.number = shared.purges.next();
   shared.epochs.add(reading.tags, order.mode, result.number, base::Clock::now());
+  shared.store.share_purge(reading.tags, order.mode, result.number);
   auto& metrics = shared.metrics;
   (order.mode == cache::Invalidation::hard ? metrics.purges_hard : metrics.purges_soft).fetch_add(1);
   observe::log_info("purged", {{"id", result.number},

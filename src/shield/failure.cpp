@@ -27,6 +27,7 @@ std::string_view proxy_error(FailureKind kind) noexcept {
     case FailureKind::queue_timeout:
       return "connection_limit_reached";
     case FailureKind::breaker_open:
+    case FailureKind::elsewhere:
       return "destination_unavailable";
     case FailureKind::shutting_down:
     case FailureKind::abandoned:
@@ -47,6 +48,7 @@ int status_of(FailureKind kind) noexcept {
     case FailureKind::breaker_open:
     case FailureKind::shutting_down:
     case FailureKind::abandoned:
+    case FailureKind::elsewhere:
       return 503;
     case FailureKind::loop:
       return 508;

@@ -34,4 +34,17 @@ base::SteadyTime to_here(Moment const& moment, std::int64_t time) noexcept {
   return base::SteadyTime(base::Duration(plus(moment.here.time_since_epoch().count(), since * ns_in_us)));
 }
 
+void ServerClock::set(base::SteadyTime asked, base::SteadyTime answered, std::int64_t there) noexcept {
+  Moment const said{asked + (answered - asked) / 2, there};
+  std::lock_guard const lock(mutex_);
+  auto const apart = minus(to_there(moment_, said.here), there);
+  constexpr auto most = std::chrono::duration_cast<std::chrono::microseconds>(tolerance).count();
+  if (moment_.there == 0 || apart > most || apart < -most) moment_ = said;
+}
+
+Moment ServerClock::moment() const noexcept {
+  std::lock_guard const lock(mutex_);
+  return moment_;
+}
+
 }  // namespace weir::store

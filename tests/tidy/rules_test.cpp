@@ -58,6 +58,8 @@ Row const rows[] = {
     {"steady_clock_in_base", banned_words, "src/base/clock.cpp", "std::chrono::steady_clock::now();", fine},
     {"our_clock_in_cache", banned_words, "src/cache/a.cpp", "auto t = base::Clock::now();", 1},
     {"read_clock_in_a_header", banned_words, "include/weir/shield/a.hpp", "auto t = base::read_clock();", 1},
+    {"our_clock_in_store", banned_words, "src/store/shard.cpp", "auto t = base::Clock::now();", 1},
+    {"our_clock_in_a_link", banned_words, "src/store/valkey_link.cpp", "auto t = base::Clock::now();", fine},
     {"our_clock_in_proxy", banned_words, "src/proxy/a.cpp", "auto t = base::Clock::now(); auto n = base::read_clock();",
      fine},
 

@@ -12,6 +12,7 @@
 #include "weir/admin/sources.hpp"
 #include "weir/server/worker.hpp"
 #include "weir/store/memory_store.hpp"
+#include "weir/store/valkey_store.hpp"
 
 namespace weir::daemon {
 
@@ -34,13 +35,15 @@ class Daemon {
   // For tests: the parts that they look at.
   observe::Metrics& metrics() noexcept { return metrics_; }
   shield::FlightTable& flights() noexcept { return flights_; }
-  store::MemoryStore& store() noexcept { return store_; }
+  store::Store& store() noexcept { return *store_; }
+  store::ValkeyStore* valkey() noexcept { return valkey_; }  // null: the store is this process's memory
   cache::MemoryAccount const& memory() const noexcept { return memory_; }
   proxy::Shared& shared() noexcept { return shared_; }
   std::vector<std::unique_ptr<server::Worker>>& workers() noexcept { return workers_; }
   std::size_t sessions() const noexcept;
 
  private:
+  void open_store();
   void listen();
   void watch_miss_rate(base::SteadyTime now);  // on the first worker
   void start_admin();
@@ -55,7 +58,8 @@ class Daemon {
   cache::MemoryAccount memory_;
   cache::PurgeNumber purges_;
   cache::Epochs epochs_;
-  store::MemoryStore store_;
+  std::unique_ptr<store::Store> store_;
+  store::ValkeyStore* valkey_ = nullptr;  // the same, if it is one
   proxy::Mailboxes mailboxes_;
   std::map<std::string, std::unique_ptr<proxy::OriginState>> origins_;
   shield::FlightTable flights_;

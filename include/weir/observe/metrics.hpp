@@ -146,6 +146,9 @@ struct Gauges {
       log_dropped;
   std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins
   std::function<std::uint64_t(shield::BreakerState to)> breaker_transitions;
+  std::function<int()> store_guard;                                  // 0 closed, 1 half-open, 2 open; null: no shared store
+  std::function<std::uint64_t(std::size_t result)> leases;           // the same
+  std::function<std::uint64_t(std::size_t operation)> store_errors;  // in the order of the labels; null: no shared store
 };
 
 class Metrics {

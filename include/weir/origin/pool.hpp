@@ -1,5 +1,4 @@
-// Connections of one worker to one origin (REL-1): keep-alive, bounded, checked before reuse. Names are resolved through
-// Asio's resolver (its own thread, never the worker's) and kept for `resolve_lifetime`, or until connecting to them fails.
+// Connections of one worker to one origin (REL-1): keep-alive, bounded, checked before reuse.
 // Owner: the worker. Threads: its worker only.
 #pragma once
 
@@ -11,7 +10,6 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 
 #include "weir/base/clock.hpp"
@@ -19,14 +17,13 @@
 #include "weir/origin/address.hpp"
 #include "weir/shield/flight.hpp"
 #include "weir/wire/deadline.hpp"
+#include "weir/wire/dialer.hpp"
 #include "weir/wire/stream.hpp"
 
 namespace weir::origin {
 
 namespace asio = boost::asio;
 
-// getaddrinfo tells no lifetime, so names are asked for again after this.
-inline constexpr base::Duration resolve_lifetime = std::chrono::seconds(30);
 // REL-2: a request that is not idempotent takes a pooled connection only if it was idle for less than this.
 inline constexpr base::Duration fresh_for = std::chrono::seconds(1);
 
@@ -65,15 +62,13 @@ class Pool {
  private:
   std::unique_ptr<Connection> take_idle(base::Duration younger_than, base::SteadyTime now);
   asio::awaitable<Connected> open(base::SteadyTime due);
-  asio::awaitable<shield::FailureKind> connect_tcp(wire::Stream::Socket& socket, base::SteadyTime due);
 
   asio::io_context& io_;
   config::Origin const& settings_;
   Address address_;
   std::shared_ptr<asio::ssl::context> tls_;
   std::deque<std::unique_ptr<Connection>> idle_;
-  std::vector<asio::ip::tcp::endpoint> resolved_;
-  base::SteadyTime resolved_until_{};
+  wire::Dialer dialer_;
 };
 
 // Verification against the system's or the configured authorities. Throws boost::system::system_error at start-up.

@@ -43,6 +43,7 @@ enum class FailureKind : std::uint8_t {
   shutting_down,
   abandoned,
   loop,
+  elsewhere,  // another node that fetches for all was told 503 (COA-11)
 };
 struct Failure {
   FailureKind kind = FailureKind::internal;

@@ -1,8 +1,8 @@
 // MEM-1: the memory store. 64 shards by key hash, one mutex each (`Shard::mutex_`), never held across a call out. S3-FIFO
 // eviction (a small queue of a tenth, a main queue, a ghost of hashes), byte-accurate budget through `MemoryAccount`, which
-// also counts what flights hold and what readers pin after eviction; expiry when met and by `sweep`. One allocation an entry:
-// links are in StoredResponse::hook. Markers, invalidation records and announced names take at most a sixteenth of the
-// budget; an invalidation that has to go early takes what it overruled with it, and its shard refuses older fetches.
+// also counts what flights hold and what readers pin after eviction; expiry when met and by `sweep`. One allocation an
+// entry: links are in StoredResponse::hook. Markers, invalidation records and announced names take at most a sixteenth of
+// the budget; an invalidation that has to go early takes what it overruled with it, and its shard refuses older fetches.
 // Owner: the daemon; outlives the workers.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace weir::store {
 
 struct MemoryRules {
-  std::uint64_t max_bytes = 0;          // 0: default_budget()
+  std::uint64_t max_bytes = 0;  // 0: default_budget()
 };
 
 // A quarter of what the cgroup (v2, v1) or the machine has, at most 8 GiB, at least 16 MiB.
@@ -37,9 +37,7 @@ class MemoryStore final : public Store {
                          base::SteadyTime record_until, base::Now now) noexcept override;
   void visit(std::function<void(cache::StoredResponse const&)> const& call) const override;
   StoreStats stats() const noexcept override;
-
-  // Drops what has passed its keep_until, a bounded number of nodes a call; a worker calls it now and then.
-  std::size_t sweep(base::Now now, std::size_t max_nodes = 4096) noexcept;
+  std::size_t sweep(base::Now now, std::size_t max_nodes = 4096) noexcept override;
 
  private:
   struct Impl;

@@ -1,7 +1,8 @@
-// Time as the shared store's server tells it, so that no node's wall clock matters (PRG-1, VAL-2). Threads: pure.
+// Time as the shared store's server tells it, so that no node's wall clock matters (PRG-1, VAL-2).
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 
 #include "weir/base/clock.hpp"
 
@@ -16,5 +17,19 @@ struct Moment {
 // To whole µs, downwards; what is out of range ends at its edge. `to_there(m, to_here(m, x)) == x` within.
 std::int64_t to_there(Moment const& moment, base::SteadyTime time) noexcept;
 base::SteadyTime to_here(Moment const& moment, std::int64_t time) noexcept;
+
+// What the server said last. It stays as it is until it would be wrong by `tolerance`, so that what was translated once
+// translates the same again. Owner: the store. Threads: any; one mutex.
+class ServerClock {
+ public:
+  static constexpr base::Duration tolerance = std::chrono::milliseconds(100);
+  // The server said `there` to a question asked at `asked` and answered at `answered`.
+  void set(base::SteadyTime asked, base::SteadyTime answered, std::int64_t there) noexcept;
+  Moment moment() const noexcept;
+
+ private:
+  mutable std::mutex mutex_;  // guards `moment_`
+  Moment moment_;
+};
 
 }  // namespace weir::store

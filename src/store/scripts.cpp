@@ -1,0 +1,158 @@
+#include "scripts.hpp"
+
+#include <array>
+
+#include <openssl/sha.h>
+
+#include "weir/base/hash.hpp"
+
+namespace weir::store {
+
+Script::Script(std::string_view lua) : text(lua) {
+  std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
+  SHA1(reinterpret_cast<unsigned char const*>(lua.data()), lua.size(), digest.data());
+  sha1 = base::to_hex({reinterpret_cast<char const*>(digest.data()), digest.size()});
+}
+
+// The number and the time in a record's first bytes are those of store/record.cpp.
+Script const put_script{R"lua(
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local number, began, life, variant, names = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local raw = redis.call('GET', KEYS[1])
+local key = {}
+if raw then
+  local ok, found = pcall(cjson.decode, raw)
+  if ok and type(found) == 'table' then key = found end
+end
+if key.n and key.u > now and key.n > number then return -1 end
+local head = redis.call('GETRANGE', KEYS[2], 0, 39)
+if #head == 40 and string.sub(head, 1, 2) == 'WR' then
+  local n, b = struct.unpack('<I8I8', string.sub(head, 9, 24))
+  if n > number or (n == number and b >= began) then return 0 end
+end
+redis.call('SET', KEYS[2], ARGV[3], 'PX', life)
+if not raw and names == '' then return 1 end
+key.h = nil
+local until_ = now
+if key.n and key.u > now then until_ = key.u else key.n = nil end
+if key.v or names ~= '' then
+  key.v = key.v or {}
+  if variant ~= '-' and not key.v['-'] then
+    local left = redis.call('PTTL', KEYS[1] .. '/-')
+    if left > 0 then key.v['-'] = {u = now + left, s = 0, f = ''} end
+  end
+  key.v[variant] = {u = now + life, s = now, f = names}
+  local count = 0
+  for name, of in pairs(key.v) do
+    if of.u <= now then key.v[name] = nil else count = count + 1 end
+  end
+  while count > tonumber(ARGV[7]) do
+    local oldest
+    for name, of in pairs(key.v) do
+      if name ~= variant and (not oldest or of.s < key.v[oldest].s) then oldest = name end
+    end
+    if not oldest then break end
+    redis.call('DEL', KEYS[1] .. '/' .. oldest)
+    key.v[oldest] = nil
+    count = count - 1
+  end
+  for _, of in pairs(key.v) do until_ = math.max(until_, of.u) end
+end
+if until_ > now then
+  redis.call('SET', KEYS[1], cjson.encode(key), 'PX', until_ - now)
+else
+  redis.call('DEL', KEYS[1])
+end
+return 1
+)lua"};
+
+Script const mark_script{R"lua(
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local raw = redis.call('GET', KEYS[1])
+local key = {}
+if raw then
+  local ok, found = pcall(cjson.decode, raw)
+  if ok and type(found) == 'table' then key = found end
+end
+key.h = now + tonumber(ARGV[1])
+redis.call('SET', KEYS[1], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[1])))
+return 1
+)lua"};
+
+Script const invalidate_script{R"lua(
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') or 0, tonumber(ARGV[1])) + 1
+redis.call('SET', KEYS[1], string.format('%.0f', number))
+local raw = redis.call('GET', KEYS[2])
+local key = {}
+if raw then
+  local ok, found = pcall(cjson.decode, raw)
+  if ok and type(found) == 'table' then key = found end
+end
+local mode, life = tonumber(ARGV[2]), tonumber(ARGV[3])
+if key.n and key.u > now then mode = math.min(mode, key.m) end
+key.n, key.m, key.u, key.h = number, mode, now + life, nil
+redis.call('SET', KEYS[2], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[2]), life))
+return number
+)lua"};
+
+Script const purge_script{R"lua(
+local t = redis.call('TIME')
+local at = t[1] .. string.format('%06d', t[2])
+local number = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') or 0, tonumber(ARGV[1])) + 1
+local text = string.format('%.0f', number)
+redis.call('SET', KEYS[1], text)
+redis.call('SET', KEYS[2], text)
+for i = 5, #ARGV do
+  local member = ARGV[2] .. ARGV[i]
+  redis.call('ZADD', KEYS[3], text, member)
+  redis.call('HSET', KEYS[5], member, at)
+end
+local over = redis.call('ZCARD', KEYS[3]) - tonumber(ARGV[3])
+if over > 0 then
+  local old = redis.call('ZPOPMIN', KEYS[3], over)
+  for i = 1, #old, 2 do
+    local mode = string.sub(old[i], 1, 1)
+    local floor = tonumber(redis.call('HGET', KEYS[4], mode) or '0')
+    if floor < tonumber(old[i + 1]) then redis.call('HSET', KEYS[4], mode, old[i + 1]) end
+    redis.call('HDEL', KEYS[5], old[i])
+  end
+end
+redis.call('PUBLISH', ARGV[4], 'purge ' .. text)
+return number
+)lua"};
+
+Script const epochs_script{R"lua(
+local out = {redis.call('GET', KEYS[2]) or '0'}
+for mode = 0, 2 do out[#out + 1] = redis.call('HGET', KEYS[4], tostring(mode)) or '0' end
+local found = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. ARGV[1], '+inf', 'WITHSCORES', 'LIMIT', 0, tonumber(ARGV[2]))
+for i = 1, #found, 2 do
+  out[#out + 1] = found[i]
+  out[#out + 1] = found[i + 1]
+  out[#out + 1] = redis.call('HGET', KEYS[5], found[i]) or '0'
+end
+return out
+)lua"};
+
+Script const renew_script{R"lua(
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+)lua"};
+
+Script const release_script{R"lua(
+local owned = redis.call('GET', KEYS[1]) == ARGV[1]
+if owned then redis.call('DEL', KEYS[1]) end
+if owned or not string.find(ARGV[3], ' released ', 1, true) then redis.call('PUBLISH', ARGV[2], ARGV[3]) end
+return owned and 1 or 0
+)lua"};
+
+std::span<Script const* const> scripts() {
+  static std::array<Script const*, 7> const all = {&put_script,    &mark_script,  &invalidate_script, &purge_script,
+                                                   &epochs_script, &renew_script, &release_script};
+  return all;
+}
+
+}  // namespace weir::store

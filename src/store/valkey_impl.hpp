@@ -1,0 +1,125 @@
+// The shared store from inside; valkey_store.hpp says what it is for. valkey_store.cpp has the near tier and the calls,
+// valkey_find.cpp the look-up, valkey_share.cpp what other nodes are told, valkey_news.cpp what they tell.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "check_table.hpp"
+#include "key_state.hpp"
+#include "scripts.hpp"
+#include "valkey_link.hpp"
+#include "weir/store/record.hpp"
+#include "weir/store/valkey_store.hpp"
+
+namespace weir::store {
+
+struct ValkeyStore::Impl {
+  Impl(ValkeyRules r, cache::MemoryAccount& account, cache::PurgeNumber& p, cache::Epochs& e);
+
+  struct WorkerLinks {
+    asio::io_context* io = nullptr;
+    std::shared_ptr<ValkeyLink> reads, writes;
+  };
+
+  // Names in the server.
+  std::string name(std::string_view what) const { return rules.prefix + std::string(what); }
+  std::string key_name(std::string_view key) const;
+  static std::string record_name(std::string const& key_name, std::string_view variant);
+  static std::string variant_of(std::string_view selector);
+
+  WorkerLinks& links(std::uint16_t worker) noexcept { return workers[worker % workers.size()]; }
+  void count(StoreOperation operation) noexcept { errors[static_cast<std::size_t>(operation)].fetch_add(1); }
+  base::Duration limit_for(std::size_t bytes) const noexcept;
+  std::int64_t server_ms(base::SteadyTime now) const noexcept { return to_there(clock.moment(), now) / 1000; }
+  // Null arguments, an error among the replies or another shape than asked for: nothing, counted.
+  asio::awaitable<std::vector<Reply>> ask(std::shared_ptr<ValkeyLink> link, Commands commands, base::Duration limit,
+                                          StoreOperation operation);
+
+  // Of an entry as it stands in the near tier: VAL-2's check.
+  static std::uint64_t check_id(cache::StoredResponse const& entry, std::uint64_t hash) noexcept;
+  bool was_checked(cache::StoredResponse const& entry, std::uint64_t hash, base::Duration within,
+                   base::SteadyTime now) const;
+  Lookup hide_unchecked(Lookup found, std::uint64_t hash, bool offline, base::Now now) const;
+
+  asio::awaitable<Lookup> find(Question question, base::Now now);
+  struct Asked;
+  asio::awaitable<bool> ask_for_key(Asked& asked);
+  asio::awaitable<void> ask_for_record(Asked& asked);
+  void note_state(Asked const& asked);
+  void choose_variant(Asked& asked);
+  Lookup conclude(Asked& asked);
+
+  // PRG-1.
+  asio::awaitable<bool> catch_up(std::shared_ptr<ValkeyLink> link);
+  bool apply(Reply const& page, std::uint64_t& from, bool& more);
+  asio::awaitable<void> poll();
+  asio::awaitable<void> look(base::Duration limit);
+  asio::awaitable<void> flush();
+  void hear(Reply const& message);
+  void look_now();
+
+  // COA-11.
+  struct LeaseWaiter;
+  struct HeldLease;
+  // A waiter's place in the list of those who hear what is announced.
+  class Listed {
+   public:
+    Listed(Impl& impl, std::string name, std::shared_ptr<LeaseWaiter> waiter);
+    ~Listed();
+    Listed(Listed const&) = delete;
+    Listed& operator=(Listed const&) = delete;
+
+   private:
+    Impl& impl_;
+    std::string name_;
+    std::shared_ptr<LeaseWaiter> waiter_;
+  };
+  asio::awaitable<Turn> take_turn(TurnRequest request);
+  Lease hold(std::shared_ptr<HeldLease> const& held, WorkerLinks& worker);
+  void announced(std::string_view text);
+  void count(LeaseResult result) noexcept { lease_results[static_cast<std::size_t>(result)].fetch_add(1); }
+
+  // Work that nobody waits for, but a drain.
+  void spawn(asio::io_context& io, asio::awaitable<void> work, StoreOperation operation) noexcept;
+
+  // What the server was not told yet (VAL-3): purges and invalidations made while it was away. Until it is told, this node
+  // believes nothing that it says.
+  struct Untold {
+    std::vector<std::string> keys;  // names of key records; or else
+    std::vector<cache::Tag> tags;
+    cache::Invalidation mode = cache::Invalidation::invalid;
+  };
+  void remember(Untold untold) noexcept;
+  bool has_untold() const noexcept { return untold_count.load(std::memory_order_acquire) > 0; }
+  Commands command_for(Untold const& untold) const;
+  void apply_told(Untold const& untold, std::uint64_t number);
+
+  ValkeyRules const rules;
+  cache::PurgeNumber& purges;
+  cache::Epochs& epochs;
+  cache::MemoryAccount& account;
+  LinkRules link_rules;
+  ServerClock clock;
+  Guard guard;
+  MemoryStore near;
+  CheckTable checks;
+  std::vector<WorkerLinks> workers;
+  std::shared_ptr<ValkeyLink> control, subscriber;  // the first worker's; not guarded
+  std::unique_ptr<asio::basic_waitable_timer<base::Clock>> poll_timer;
+  bool subscribed = false;                // the first worker's
+  bool news = false;                      // the first worker's: there is something to look at now
+  std::atomic<std::uint64_t> applied{0};  // the newest epoch of the server that holds here
+  std::array<std::atomic<std::uint64_t>, store_operation_count> errors{};
+  std::array<std::atomic<std::uint64_t>, lease_result_count> lease_results{};
+  std::atomic<std::size_t> busy{0};  // with what nobody waits for
+  std::mutex lease_mutex;            // guards `lease_waiters`
+  std::multimap<std::string, std::shared_ptr<LeaseWaiter>, std::less<>> lease_waiters;
+  std::mutex untold_mutex;  // guards `untold`
+  std::deque<Untold> untold;
+  std::atomic<std::size_t> untold_count{0};
+};
+
+}  // namespace weir::store

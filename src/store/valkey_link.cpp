@@ -1,0 +1,217 @@
+#include "valkey_link.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "scripts.hpp"
+#include "weir/base/assert.hpp"
+
+namespace weir::store {
+namespace {
+
+constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
+constexpr std::size_t read_size = std::size_t{64} * 1024;
+
+}  // namespace
+
+struct ValkeyLink::Question {
+  Question(asio::io_context& io, std::size_t r, std::size_t s, base::SteadyTime d)
+      : replies(r), size(s), due(d), done(io, d) {}
+  std::size_t replies;  // expected
+  std::size_t size;     // of the commands
+  base::SteadyTime due;
+  asio::basic_waitable_timer<base::Clock> done;  // cancelled when it is over
+  bool over = false, abandoned = false, greets = false;
+  Answers answers;
+  base::SteadyTime asked{};
+};
+
+ValkeyLink::ValkeyLink(asio::io_context& io, LinkRules const& rules, ServerClock& clock, Guard* guard)
+    : io_(io), rules_(rules), clock_(clock), guard_(guard), dialer_(io, rules.peer), overdue_timer_(io) {}
+
+ValkeyLink::~ValkeyLink() = default;
+
+asio::awaitable<Answers> ValkeyLink::ask(Commands commands, base::Duration limit) {
+  auto const now = base::Clock::now();
+  if (closed_ || (guard_ != nullptr && !guard_->admits(now))) co_return Answers{LinkFault::guarded, {}};
+  if (waiting_.size() >= most_waiting || unsent_.size() + commands.bytes.size() > most_unsent)
+    co_return Answers{LinkFault::overloaded, {}};
+  auto const self = shared_from_this();
+  auto const question = enqueue(std::move(commands), now + limit);
+  start();
+  if (!question->over) co_await question->done.async_wait(tuple);
+  if (!question->over) {
+    question->abandoned = true;
+    if (guard_ != nullptr && question->size < large) guard_->failed(base::Clock::now());
+    watch_overdue();
+    co_return Answers{LinkFault::timeout, {}};
+  }
+  co_return std::move(question->answers);
+}
+
+ValkeyLink::Waiting ValkeyLink::enqueue(Commands commands, base::SteadyTime due) {
+  auto question = std::make_shared<Question>(io_, commands.replies, commands.bytes.size(), due);
+  waiting_.push_back(question);
+  unsent_ += commands.bytes;
+  return question;
+}
+
+// What was asked goes out: on a new connection if there is none.
+void ValkeyLink::start() {
+  auto const ended = [self = shared_from_this()](std::exception_ptr failure) {
+    if (failure) self->fail(LinkFault::broken);  // no memory: those who wait are told
+  };
+  if (state_ == State::idle) {
+    state_ = State::connecting;
+    asio::co_spawn(io_, run(), ended);
+  } else if (state_ == State::connected && !writing_) {
+    writing_ = true;
+    asio::co_spawn(io_, write(), ended);
+  }
+}
+
+asio::awaitable<void> ValkeyLink::run() {
+  auto const self = shared_from_this();
+  auto const life = ++life_;
+  if (!co_await open()) co_return life == life_ ? fail(LinkFault::refused) : void();
+  start();
+  ReplyReader reader(rules_.most_reply);
+  std::vector<char> buffer(read_size);
+  auto const stream = stream_;
+  for (;;) {
+    auto const got = co_await stream->read_some(buffer);
+    if (life != life_) co_return;
+    if (got.error || !reader.feed({buffer.data(), got.bytes})) co_return fail(LinkFault::broken);
+    while (auto reply = reader.next())
+      if (!take(std::move(*reply))) co_return fail(LinkFault::broken);
+    if (reader.broken()) co_return fail(LinkFault::broken);
+  }
+}
+
+// Connects, and puts the greeting before all that waits.
+asio::awaitable<bool> ValkeyLink::open() {
+  auto const life = life_;
+  wire::Stream::Socket socket(io_);
+  auto const dialled = co_await dialer_.connect(socket, base::Clock::now() + rules_.connect_timeout);
+  if (life != life_ || dialled != wire::Dialled::connected) co_return false;
+  stream_ = std::make_shared<wire::Stream>(std::move(socket));
+  Commands greeting;
+  if (!rules_.username.empty())
+    greeting.add({"AUTH", rules_.username, rules_.password});
+  else if (!rules_.password.empty())
+    greeting.add({"AUTH", rules_.password});
+  if (rules_.database != 0) greeting.add({"SELECT", std::to_string(rules_.database)});
+  greeting.add({"CLIENT", "SETNAME", "weir"});
+  for (auto const* const script : scripts()) greeting.add({"SCRIPT", "LOAD", script->text});
+  greeting.add({"TIME"});
+  auto question = std::make_shared<Question>(io_, greeting.replies, greeting.bytes.size(), base::SteadyTime::max());
+  question->greets = question->abandoned = true;  // nobody waits for it
+  question->due = base::Clock::now() + rules_.connect_timeout;
+  question->asked = base::Clock::now();
+  waiting_.push_front(std::move(question));
+  unsent_.insert(0, greeting.bytes);
+  state_ = State::connected;
+  watch_overdue();
+  co_return true;
+}
+
+asio::awaitable<void> ValkeyLink::write() {
+  auto const self = shared_from_this();
+  auto const life = life_;
+  auto const stream = stream_;
+  while (life == life_ && !unsent_.empty()) {
+    auto const bytes = std::exchange(unsent_, {});
+    auto const sent = co_await stream->write(asio::buffer(bytes));
+    if (life == life_ && sent.error) co_return fail(LinkFault::broken);
+  }
+  if (life == life_) writing_ = false;
+}
+
+// False: the server does not keep to the protocol, or did not let us in.
+bool ValkeyLink::take(Reply reply) {
+  if (hear_ && reply.is_array() && reply.size() >= 3) {
+    auto const kind = reply[0].text();
+    if (kind == "message") {
+      hear_(reply);
+      return true;
+    }
+  }
+  if (waiting_.empty()) return false;
+  auto& question = *waiting_.front();
+  if (!question.abandoned || question.greets) question.answers.replies.push_back(std::move(reply));
+  if (--question.replies > 0) return true;
+  auto const finished = std::move(waiting_.front());
+  waiting_.pop_front();
+  return finish(*finished);
+}
+
+bool ValkeyLink::finish(Question& question) noexcept {
+  auto const& replies = question.answers.replies;
+  bool const error = std::any_of(replies.begin(), replies.end(), [](Reply const& reply) { return reply.is_error(); });
+  if (question.greets) {
+    if (error) return false;
+    auto const time = replies.back();
+    auto const seconds = time[0].number();
+    auto const micros = time[1].number();
+    if (!seconds || !micros) return false;
+    clock_.set(question.asked, base::Clock::now(), *seconds * 1'000'000 + *micros);
+    return true;
+  }
+  if (question.abandoned) return true;
+  question.answers.fault = LinkFault::none;
+  question.over = true;
+  if (guard_ != nullptr) {
+    if (!error)
+      guard_->succeeded();
+    else if (question.size < large)
+      guard_->failed(base::Clock::now());
+  }
+  question.done.cancel();
+  return true;
+}
+
+void ValkeyLink::fail(LinkFault fault) noexcept {
+  ++life_;
+  state_ = State::idle;
+  writing_ = false;
+  unsent_.clear();
+  overdue_timer_.cancel();
+  if (auto const stream = std::exchange(stream_, nullptr)) stream->close();
+  auto const now = base::Clock::now();
+  for (auto const& question : std::exchange(waiting_, {})) {
+    if (question->abandoned) continue;
+    if (guard_ != nullptr && question->size < large) guard_->failed(now);
+    question->answers = {fault, {}};
+    question->over = true;
+    question->done.cancel();
+  }
+  if (hear_ && !closed_) hear_(Reply());
+}
+
+// VAL-1: a reply that nobody waits for any more may be late for so long.
+void ValkeyLink::watch_overdue() {
+  if (watching_ || closed_) return;
+  watching_ = true;
+  auto const front = waiting_.empty() ? base::SteadyTime::max() : waiting_.front()->due;
+  overdue_timer_.expires_at(front == base::SteadyTime::max() ? base::Clock::now() + overdue : front + overdue);
+  overdue_timer_.async_wait([self = shared_from_this()](boost::system::error_code) {
+    self->watching_ = false;
+    if (self->waiting_.empty() || self->closed_) return;
+    auto const& first = *self->waiting_.front();
+    if (!first.abandoned) return;
+    if (base::Clock::now() >= first.due + overdue) return self->fail(LinkFault::timeout);
+    self->watch_overdue();
+  });
+}
+
+void ValkeyLink::close() noexcept {
+  closed_ = true;
+  fail(LinkFault::broken);
+}
+
+}  // namespace weir::store

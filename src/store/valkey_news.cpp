@@ -1,0 +1,120 @@
+// What other nodes tell: purges, at once by pub/sub and, as that can be lost, by looking each `look_each` (PRG-1, VAL-2).
+#include <algorithm>
+#include <charconv>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "valkey_impl.hpp"
+
+namespace weir::store {
+namespace {
+
+constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
+// Half of what a purge may take to reach a node (VAL-2).
+constexpr base::Duration look_each = std::chrono::milliseconds(500);
+constexpr base::Duration look_limit = std::chrono::milliseconds(250);
+constexpr std::size_t page_size = 10'000;
+
+std::uint64_t unsigned_of(Reply const& reply) noexcept {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(reply.number().value_or(0), 0));
+}
+
+}  // namespace
+
+// On the first worker, as long as it runs.
+asio::awaitable<void> ValkeyStore::Impl::poll() {
+  for (;;) {
+    news = false;
+    co_await look(std::max(look_limit, rules.timeout));
+    if (news) continue;
+    poll_timer->expires_after(look_each);
+    co_await poll_timer->async_wait(tuple);
+  }
+}
+
+asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
+  if (has_untold()) co_await flush();
+  Commands commands;
+  commands.add({"MGET", name("number"), name("epoch")});
+  auto const replies = co_await ask(control, std::move(commands), limit, StoreOperation::subscribe);
+  if (replies.size() != 1 || replies[0].size() != 2) co_return;
+  purges.raise_to(unsigned_of(replies[0][0]));
+  if (unsigned_of(replies[0][1]) > applied.load(std::memory_order_acquire)) co_await catch_up(control);
+  Commands listening;
+  if (subscribed)
+    listening.add({"PING"});
+  else
+    listening.add({"SUBSCRIBE", name("news")});
+  auto const heard = co_await ask(subscriber, std::move(listening), limit, StoreOperation::subscribe);
+  subscribed = !heard.empty() && subscriber->is_connected();
+}
+
+// On the first worker. A null message: the connection has ended.
+void ValkeyStore::Impl::hear(Reply const& message) {
+  if (message.is_null()) {
+    subscribed = false;
+    return;
+  }
+  auto const text = message[2].text();
+  if (text && text->starts_with("purge ")) look_now();
+  if (text && text->starts_with("lease ")) announced(*text);
+}
+
+void ValkeyStore::Impl::look_now() {
+  news = true;
+  if (poll_timer) poll_timer->cancel();
+}
+
+// All epochs beyond what holds here, in the order of their numbers. False: the server did not answer.
+asio::awaitable<bool> ValkeyStore::Impl::catch_up(std::shared_ptr<ValkeyLink> link) {
+  auto from = applied.load(std::memory_order_acquire);
+  auto newest = from;
+  for (bool more = true; more;) {
+    Commands commands;
+    commands.add({"EVALSHA", epochs_script.sha1, "5", name("number"), name("epoch"), name("epochs"), name("floor"),
+                  name("times"), std::to_string(from), std::to_string(page_size)});
+    auto const replies = co_await ask(link, std::move(commands), limit_for(page_size * 64), StoreOperation::purge);
+    if (replies.size() != 1 || !apply(replies[0], from, more)) co_return false;
+    newest = std::max(newest, unsigned_of(replies[0][0]));
+  }
+  purges.raise_to(newest);
+  auto seen = applied.load(std::memory_order_relaxed);
+  while (seen < newest && !applied.compare_exchange_weak(seen, newest, std::memory_order_acq_rel)) {}
+  co_return true;
+}
+
+// One page of epochs_script. False: it is none.
+bool ValkeyStore::Impl::apply(Reply const& page, std::uint64_t& from, bool& more) {
+  constexpr std::size_t modes = 3, head = 1 + modes, row = 3;
+  if (page.size() < head || (page.size() - head) % row != 0) {
+    count(StoreOperation::decode);
+    return false;
+  }
+  auto const moment = clock.moment();
+  auto const all = cache::tag_of_all();
+  for (std::size_t mode = 0; mode < modes; ++mode)
+    if (auto const floor = unsigned_of(page[1 + mode]); floor > from)
+      epochs.add({&all, 1}, static_cast<cache::Invalidation>(mode), floor, base::Clock::now());
+  std::uint64_t last = from;
+  for (std::size_t at = head; at < page.size(); at += row) {
+    auto const member = page[at].text().value_or("");
+    cache::Tag tag = 0;
+    auto const digits = member.substr(std::min<std::size_t>(1, member.size()));
+    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), tag, 16);
+    auto const mode = member.empty() ? modes : static_cast<std::size_t>(member.front() - '0');
+    last = std::max(last, unsigned_of(page[at + 1]));
+    if (mode >= modes || error != std::errc() || end != digits.data() + digits.size()) {
+      count(StoreOperation::decode);
+      continue;
+    }
+    auto const when = to_here(moment, page[at + 2].number().value_or(moment.there));
+    epochs.add({&tag, 1}, static_cast<cache::Invalidation>(mode), unsigned_of(page[at + 1]), when);
+  }
+  more = (page.size() - head) / row >= page_size;
+  from = more && last > from + 1 ? last - 1 : last;
+  return true;
+}
+
+}  // namespace weir::store

@@ -1,0 +1,170 @@
+// What other nodes are told: what was stored, marked, invalidated and purged here.
+#include <algorithm>
+#include <array>
+
+#include <boost/asio/post.hpp>
+
+#include "valkey_impl.hpp"
+#include "weir/base/hash.hpp"
+#include "weir/cache/vary.hpp"
+
+namespace weir::store {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Beyond this, what the server was not told becomes one purge of all (VAL-3): too much, never too little.
+constexpr std::size_t most_untold = 10'000;
+// One epoch number is for at most so many tags, so that a page of epochs never ends inside of one.
+constexpr std::size_t most_tags = 5'000;
+
+std::string joined(std::vector<std::string> const& names) {
+  std::string all;
+  for (auto const& name : names) all.append(all.empty() ? "" : " ").append(name);
+  return all;
+}
+
+std::string hex_of(cache::Tag tag) {
+  std::array<char, 8> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>((tag >> (56 - 8 * i)) & 0xFFU);
+  return base::to_hex({bytes.data(), bytes.size()});
+}
+
+}  // namespace
+
+// STO-6, KEY-6: one step in the server decides, whoever else stores at the same time.
+asio::awaitable<void> ValkeyStore::share(cache::Entry entry, base::SteadyTime keep_until, std::uint32_t max_variants,
+                                         std::uint16_t worker) {
+  auto& impl = *impl_;
+  auto const now = base::Clock::now();
+  auto const moment = impl.clock.moment();
+  if (impl.workers.empty() || entry->body().size() > impl.rules.max_object || keep_until - now < milliseconds(1)) co_return;
+  if (moment.there == 0 || impl.has_untold()) co_return impl.count(StoreOperation::put);
+  auto const key = impl.key_name(entry->key());
+  auto const variant = Impl::variant_of(entry->selector());
+  auto const identity = identity_of(*entry, moment);
+  auto const record = encode(*entry, keep_until, moment);
+  std::vector<std::string> names;
+  if (!entry->selector().empty()) names = cache::selector_names(entry->selector());
+  Commands commands;
+  commands.add({"EVALSHA", put_script.sha1, "2", key, Impl::record_name(key, variant), std::to_string(identity.purge_number),
+                std::to_string(identity.request_time), record,
+                std::to_string(std::chrono::floor<milliseconds>(keep_until - now).count()), variant, joined(names),
+                std::to_string(max_variants)});
+  auto const limit = impl.limit_for(record.size());
+  co_await impl.ask(impl.links(worker).writes, std::move(commands), limit, StoreOperation::put);
+}
+
+void ValkeyStore::mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::SteadyTime until,
+                                    base::Now now) noexcept {
+  auto& impl = *impl_;
+  impl.near.mark_hit_for_miss(key, hash, until, now);
+  if (impl.workers.empty() || until <= now.steady || impl.guard.is_open(now.steady)) return;
+  try {
+    auto const& worker = impl.links(static_cast<std::uint16_t>(hash));
+    auto const tell = [](Impl& to, std::shared_ptr<ValkeyLink> link, std::string name,
+                         std::string life) -> asio::awaitable<void> {
+      Commands commands;
+      commands.add({"EVALSHA", mark_script.sha1, "1", name, life});
+      co_await to.ask(std::move(link), std::move(commands), to.rules.timeout, StoreOperation::mark);
+    };
+    auto const life = std::to_string(std::chrono::ceil<milliseconds>(until - now.steady).count());
+    impl.spawn(*worker.io, tell(impl, worker.writes, impl.key_name(key), life), StoreOperation::mark);
+  } catch (std::bad_alloc const&) { impl.count(StoreOperation::mark); }
+}
+
+// SRV-6. Held back by the server, the answer waits no longer than one question may take.
+asio::awaitable<std::uint64_t> ValkeyStore::share_invalidation(std::vector<std::string> keys, cache::Invalidation mode,
+                                                               std::uint64_t number, std::uint16_t worker) {
+  auto& impl = *impl_;
+  if (keys.empty() || impl.workers.empty()) co_return number;
+  Impl::Untold untold;
+  untold.mode = mode;
+  for (auto const& key : keys) untold.keys.push_back(impl.key_name(key));
+  std::vector<Reply> replies;
+  if (!impl.has_untold())
+    replies = co_await impl.ask(impl.links(worker).writes, impl.command_for(untold), impl.rules.timeout,
+                                StoreOperation::invalidate);
+  if (replies.empty()) {
+    impl.remember(std::move(untold));
+    co_return number;
+  }
+  for (auto const& reply : replies) number = std::max(number, static_cast<std::uint64_t>(reply.number().value_or(0)));
+  impl.purges.raise_to(number);
+  co_return number;
+}
+
+void ValkeyStore::share_purge(std::vector<cache::Tag> tags, cache::Invalidation mode, std::uint64_t) noexcept {
+  auto& impl = *impl_;
+  if (impl.workers.empty()) return;
+  for (std::size_t at = 0; at < tags.size(); at += most_tags) {
+    Impl::Untold untold;
+    auto const from = tags.begin() + static_cast<std::ptrdiff_t>(at);
+    untold.tags.assign(from, from + static_cast<std::ptrdiff_t>(std::min(most_tags, tags.size() - at)));
+    untold.mode = mode;
+    impl.remember(std::move(untold));
+  }
+}
+
+void ValkeyStore::Impl::remember(Untold what) noexcept {
+  {
+    std::lock_guard const lock(untold_mutex);
+    if (untold.size() >= most_untold) {
+      untold.clear();
+      what = {{}, {cache::tag_of_all()}, cache::Invalidation::hard};
+    }
+    untold.push_back(std::move(what));
+    untold_count.store(untold.size(), std::memory_order_release);
+  }
+  asio::post(*workers.front().io, [this] { look_now(); });
+}
+
+Commands ValkeyStore::Impl::command_for(Untold const& what) const {
+  Commands commands;
+  auto const known = std::to_string(purges.current());
+  auto const mode = std::to_string(static_cast<int>(what.mode));
+  auto const life = std::to_string(std::chrono::ceil<milliseconds>(rules.remember_invalidations).count());
+  for (auto const& key : what.keys)
+    commands.add({"EVALSHA", invalidate_script.sha1, "2", name("number"), key, known, mode, life});
+  if (what.tags.empty()) return commands;
+  std::vector<std::string> const keys{name("number"), name("epoch"), name("epochs"), name("floor"), name("times")};
+  auto const most = std::to_string(rules.max_epochs);
+  auto const channel = name("news");
+  std::vector<std::string> tags;
+  for (auto const tag : what.tags) tags.push_back(hex_of(tag));
+  std::vector<std::string_view> words{"EVALSHA", purge_script.sha1, "5"};
+  words.insert(words.end(), keys.begin(), keys.end());
+  words.insert(words.end(), {known, mode, most, channel});
+  words.insert(words.end(), tags.begin(), tags.end());
+  commands.add(words);
+  return commands;
+}
+
+// A purge holds here under a number of this node's own; under the real one it holds for what was fetched elsewhere too.
+void ValkeyStore::Impl::apply_told(Untold const& what, std::uint64_t number) {
+  purges.raise_to(number);
+  if (!what.tags.empty()) epochs.add(what.tags, what.mode, number, base::Clock::now());
+}
+
+// On the first worker: in order, as long as the server answers.
+asio::awaitable<void> ValkeyStore::Impl::flush() {
+  while (has_untold()) {
+    Untold first;
+    {
+      std::lock_guard const lock(untold_mutex);
+      first = untold.front();
+    }
+    bool const is_purge = !first.tags.empty();
+    auto const replies = co_await ask(control, command_for(first), limit_for(first.tags.size() * 32),
+                                      is_purge ? StoreOperation::purge : StoreOperation::invalidate);
+    if (replies.empty()) co_return;
+    std::uint64_t number = 0;
+    for (auto const& reply : replies) number = std::max(number, static_cast<std::uint64_t>(reply.number().value_or(0)));
+    apply_told(first, number);
+    std::lock_guard const lock(untold_mutex);
+    untold.pop_front();
+    untold_count.store(untold.size(), std::memory_order_release);
+  }
+}
+
+}  // namespace weir::store

@@ -1,0 +1,83 @@
+// VAL-1, VAL-3: RESP replies in pieces, and servers that lie.
+#include "../../../src/store/reply.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::store {
+namespace {
+
+std::vector<Reply> read(std::string_view bytes, std::size_t step, std::size_t most = 1 << 20) {
+  ReplyReader reader(most);
+  std::vector<Reply> replies;
+  while (!bytes.empty()) {
+    auto const piece = bytes.substr(0, step);
+    bytes.remove_prefix(piece.size());
+    if (!reader.feed(piece)) break;
+    while (auto reply = reader.next()) replies.push_back(std::move(*reply));
+    if (reader.broken()) break;
+  }
+  return replies;
+}
+
+bool breaks(std::string_view bytes, std::size_t most = 1 << 20) {
+  ReplyReader reader(most);
+  if (!reader.feed(bytes)) return true;
+  while (reader.next()) {}
+  return reader.broken();
+}
+
+TEST(Reply, WholeAndInPieces) {
+  std::string const binary =
+      "+OK\r\n:42\r\n$-1\r\n$4\r\na\r\n" + std::string(1, '\0') + "\r\n*2\r\n$2\r\n17\r\n*1\r\n:1\r\n-ERR no\r\n";
+  for (std::size_t const step : {1U, 2U, 3U, 7U, 1000U}) {
+    auto const replies = read(binary, step);
+    ASSERT_EQ(replies.size(), 6U) << step;
+    EXPECT_EQ(replies[0].text(), "OK");
+    EXPECT_EQ(replies[1].number(), 42);
+    EXPECT_FALSE(replies[1].text());
+    EXPECT_TRUE(replies[2].is_null());
+    EXPECT_EQ(replies[3].text(), std::string_view("a\r\n\0", 4));
+    EXPECT_EQ(replies[4].size(), 2U);
+    EXPECT_EQ(replies[4][0].number(), 17);
+    EXPECT_EQ(replies[4][1][0].number(), 1);
+    EXPECT_TRUE(replies[4][2].is_null());
+    EXPECT_TRUE(replies[4][0][0].is_null());
+    EXPECT_EQ(replies[5].error(), "ERR no");
+    EXPECT_TRUE(replies[5].is_error());
+  }
+}
+
+TEST(Reply, APartOutlivesTheWhole) {
+  auto const part = read("*1\r\n$3\r\nabc\r\n", 1000).at(0)[0];
+  EXPECT_EQ(part.text(), "abc");
+}
+
+TEST(Reply, NumbersAreWholeOrNone) {
+  auto const replies = read("$3\r\n12x\r\n$0\r\n\r\n$2\r\n-7\r\n", 1000);
+  EXPECT_FALSE(replies.at(0).number());
+  EXPECT_FALSE(replies.at(1).number());
+  EXPECT_EQ(replies.at(2).number(), -7);
+}
+
+TEST(Reply, NonsenseBreaks) {
+  EXPECT_TRUE(breaks("HTTP/1.1 400 Bad Request\r\n\r\n"));
+  EXPECT_TRUE(breaks("\r\n"));
+  EXPECT_TRUE(breaks("$-7\r\n"));
+  EXPECT_TRUE(breaks("*2000000000\r\n")) << "no gigabytes for a promise";
+  EXPECT_TRUE(breaks("*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n:1\r\n"));
+}
+
+TEST(Reply, AnUnfinishedReplyIsBounded) {
+  EXPECT_FALSE(breaks("$100\r\n" + std::string(50, 'x'), 64));
+  EXPECT_TRUE(breaks("$100\r\n" + std::string(80, 'x'), 64));
+}
+
+TEST(Commands, AreBinarySafe) {
+  Commands commands;
+  commands.add({"SET", std::string_view("a\r\n\0", 4), ""}).add({"PING"});
+  EXPECT_EQ(commands.replies, 2U);
+  EXPECT_EQ(commands.bytes, "*3\r\n$3\r\nSET\r\n$4\r\na\r\n" + std::string(1, '\0') + "\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n");
+}
+
+}  // namespace
+}  // namespace weir::store
