@@ -96,16 +96,20 @@ void Socket::shut_down() noexcept { ::shutdown(fd_, SHUT_RDWR); }
 bool Socket::send_all(std::string_view bytes, Milliseconds bound) {
   Deadline const deadline(bound);
   while (!bytes.empty()) {
-    ssize_t const sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN) {
-      if (!wait_for(fd_, POLLOUT, deadline)) return false;
-    } else if (errno != EINTR) {
-      return false;
-    }
+    std::optional<std::size_t> const sent = send_some(bytes);
+    if (!sent || (*sent == 0 && !wait_for(fd_, POLLOUT, deadline))) return false;
+    bytes.remove_prefix(*sent);
   }
   return true;
+}
+
+std::optional<std::size_t> Socket::send_some(std::string_view bytes) {
+  for (;;) {
+    ssize_t const sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent >= 0) return static_cast<std::size_t>(sent);
+    if (errno == EAGAIN) return 0;
+    if (errno != EINTR) return std::nullopt;
+  }
 }
 
 Socket::Got Socket::receive(std::string& out, std::size_t most, Milliseconds bound) {
@@ -140,6 +144,17 @@ Socket connect_to(std::uint16_t port, ConnectOptions const& options) {
   }
   if (::connect(socket.fd(), peer.data(), peer.size) != 0) return {};
   set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  return socket;
+}
+
+Socket reserve_port() {
+  Address const local = parse_address("127.0.0.1", 0);
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  set_option(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (!socket || ::bind(socket.fd(), local.data(), local.size) != 0) {
+    ADD_FAILURE() << "cannot reserve a port: " << std::strerror(errno);
+    return {};
+  }
   return socket;
 }
 

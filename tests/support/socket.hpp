@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,8 @@ class Socket {
 
   // False when the peer took no more before `bound`.
   bool send_all(std::string_view bytes, Milliseconds bound = patience);
+  // As much as the kernel takes at once, perhaps nothing; no value when the peer is gone.
+  std::optional<std::size_t> send_some(std::string_view bytes);
 
   enum class Got { bytes, end, reset, nothing };  // `nothing`: the bound passed
   // Appends at most `most` bytes to `out`.
@@ -56,6 +59,9 @@ Socket connect_to(std::uint16_t port, ConnectOptions const& options = {});
 // Listens on `address`; port 0 takes a free one. Fails the test, and gives an empty socket, if that is impossible.
 Socket listen_on(std::uint16_t port = 0, std::string const& address = "127.0.0.1", int backlog = 4096);
 std::uint16_t local_port(Socket const& socket);
+// A free port that nobody else gets while this socket lives. It is bound and does not listen: connects are refused until
+// somebody listens there who shares addresses too, as `listen_on` does. An empty socket fails the test.
+Socket reserve_port();
 
 // As many descriptors as this process may have: bursts need two for each client when server and clients are one process.
 std::size_t raise_descriptor_limit();
