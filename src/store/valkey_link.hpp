@@ -48,8 +48,9 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   static constexpr std::size_t most_unsent = std::size_t{64} * 1024 * 1024;  // bytes
   static constexpr std::size_t large = std::size_t{64} * 1024;
 
-  // `guard`: null for a link that is asked whatever the store's state is.
-  ValkeyLink(asio::io_context& io, LinkRules const& rules, ServerClock& clock, Guard* guard);
+  // `clock`: told what the server says when the link connects; null: nobody is. `guard`: null for a link that is asked
+  // whatever the store's state is.
+  ValkeyLink(asio::io_context& io, LinkRules const& rules, ServerClock* clock, Guard* guard);
   ~ValkeyLink();
 
   // The answers, or why there are none; at most `limit` later. An error among the replies counts as a failure of the server,
@@ -78,7 +79,7 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
 
   asio::io_context& io_;
   LinkRules const& rules_;
-  ServerClock& clock_;
+  ServerClock* clock_;
   Guard* guard_;
   wire::Dialer dialer_;
   State state_ = State::idle;

@@ -103,12 +103,14 @@ ValkeyStore::~ValkeyStore() = default;
 
 void ValkeyStore::attach(asio::io_context& io) {
   auto& impl = *impl_;
-  auto const link = [&](Guard* guard) { return std::make_shared<ValkeyLink>(io, impl.link_rules, impl.clock, guard); };
+  auto const link = [&](ServerClock* clock, Guard* guard) {
+    return std::make_shared<ValkeyLink>(io, impl.link_rules, clock, guard);
+  };
   bool const first = impl.workers.empty();
-  impl.workers.push_back({&io, link(&impl.guard), link(&impl.guard)});
+  impl.workers.push_back({&io, link(nullptr, &impl.guard), link(nullptr, &impl.guard)});
   if (!first) return;
-  impl.control = link(nullptr);
-  impl.subscriber = link(nullptr);
+  impl.control = link(&impl.clock, nullptr);
+  impl.subscriber = link(nullptr, nullptr);
   impl.subscriber->set_hear([&impl](Reply const& message) { impl.hear(message); });
   impl.poll_timer = std::make_unique<asio::basic_waitable_timer<base::Clock>>(io);
   asio::co_spawn(io, impl.poll(), [&impl](std::exception_ptr failure) {
@@ -191,7 +193,7 @@ std::uint64_t ValkeyStore::errors(StoreOperation operation) const noexcept {
 
 std::string ValkeyStore::check_server(base::Duration limit) {
   asio::io_context io;
-  auto const link = std::make_shared<ValkeyLink>(io, impl_->link_rules, impl_->clock, nullptr);
+  auto const link = std::make_shared<ValkeyLink>(io, impl_->link_rules, &impl_->clock, nullptr);
   Answers answers;
   auto const ask = [](std::shared_ptr<ValkeyLink> to, base::Duration within, Answers& into) -> asio::awaitable<void> {
     Commands commands;

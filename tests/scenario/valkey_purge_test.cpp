@@ -1,0 +1,159 @@
+// PRG-1 between nodes: what was purged on one is gone on all, whatever state the store is in meanwhile.
+#include <gtest/gtest.h>
+
+#include "scenario/nodes.hpp"
+
+namespace weir::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string const hard_all = R"({"all":true,"mode":"hard"})";
+
+struct Versions {
+  explicit Versions(ScriptedOrigin& origin) {
+    origin.answer_rest([this](Request const&) {
+      return respond(200, {{"Cache-Control", "max-age=600, stale-if-error=600"}, {"Surrogate-Key", "red"}},
+                     std::to_string(version.load()));
+    });
+  }
+  std::atomic<int> version{1};
+};
+
+// Asks nodes until they serve the new one; what each says after that is new for good.
+void expect_version(std::deque<Weir>& nodes, std::string const& path, std::string const& body) {
+  for (auto& node : nodes) EXPECT_TRUE(eventually([&] { return get(node.port(), path).body == body; })) << path;
+  for (auto& node : nodes) EXPECT_EQ(get(node.port(), path).body, body);
+}
+
+// PRG-1, VAL-2: each way of naming, told by pub/sub alone: nobody's second has passed.
+TEST(ValkeyPurge, ReachesEveryNode) {
+  for (auto const* const order : {R"({"urls":["http://weir.test/a"],"mode":"hard"})", R"({"prefixes":["/"],"mode":"hard"})",
+                                  R"({"tags":["red"],"mode":"hard"})", R"({"site":"default","mode":"hard"})",
+                                  R"({"all":true,"mode":"hard"})", R"({"all":true,"mode":"soft"})"}) {
+    SCOPED_TRACE(order);
+    Nodes nodes(3, "near: {ttl: 1h}");
+    Versions versions(nodes.origin);
+    for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "1");
+    ASSERT_TRUE(nodes.settle());
+    versions.version = 2;
+    EXPECT_EQ(purge(nodes[0], order).status, 200);
+    expect_version(nodes.all, "/a", "2");
+  }
+}
+
+// VAL-2: the message is lost, the look each half second finds it.
+TEST(ValkeyPurge, IsFoundWhenTheMessageIsLost) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  relay.lose_messages();
+  Versions versions(origin);
+  std::deque<Weir> nodes;
+  for (int i = 0; i < 2; ++i) nodes.emplace_back(origin, shared_store(relay.address(), "near: {ttl: 1h}"));
+  for (auto& node : nodes) EXPECT_EQ(get(node.port(), "/a").body, "1");
+  for (auto& node : nodes) ASSERT_TRUE(node.waits_until_no_flights());
+  versions.version = 2;
+  purge(nodes[0], hard_all);
+  expect_version(nodes, "/a", "2");
+}
+
+// VAL-2, PRG-1: a purge while the server is away, which comes back with its data, or empty.
+TEST(ValkeyPurge, HoldsWhenTheServerWasAway) {
+  for (bool const comes_back_empty : {false, true}) {
+    SCOPED_TRACE(comes_back_empty);
+    Nodes nodes(2);
+    Versions versions(nodes.origin);
+    for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "1");
+    ASSERT_TRUE(nodes.settle());
+    if (comes_back_empty)
+      nodes.server.kill();
+    else
+      nodes.server.pause();
+    versions.version = 2;
+    EXPECT_EQ(purge(nodes[0], hard_all).status, 200);
+    EXPECT_EQ(get(nodes[0].port(), "/a").body, "2");  // at once on its own node
+    if (comes_back_empty)
+      nodes.server.start();
+    else
+      nodes.server.resume();
+    expect_version(nodes.all, "/a", "2");
+    // And for a node that comes new, and one that was fetched before the purge.
+    Weir late(nodes.origin, shared_store(nodes.server.address()));
+    EXPECT_EQ(get(late.port(), "/a").body, "2");
+  }
+}
+
+// COA-14, PRG-1: a fetch that began before a purge on another node is stored for nobody.
+TEST(ValkeyPurge, AFetchFromBeforeIsNotKept) {
+  Nodes nodes(2);
+  Gate gate;
+  nodes.origin.answer(
+      "/a", {Script().wait(gate).head(200, {{"Cache-Control", "max-age=600"}, {"Content-Length", "3"}}).body("old"),
+             respond(200, {{"Cache-Control", "max-age=600"}}, "new")});
+  Burst first(nodes[0].port(), 1);
+  first.get("/a");
+  ASSERT_TRUE(nodes.origin.waits_for_calls(1));
+  purge(nodes[1], hard_all);
+  ASSERT_TRUE(eventually([&] { return nodes[1].daemon().store().is_idle(); }));
+  gate.open();
+  first.collect();
+  ASSERT_TRUE(nodes.settle());
+  expect_version(nodes.all, "/a", "new");
+}
+
+// PRG-1: an empty server learns the highest number that a node knows, so that a purge stays above what was fetched.
+TEST(ValkeyPurge, AnEmptyServerIsRaisedToWhatNodesKnow) {
+  Nodes nodes(2);
+  Versions versions(nodes.origin);
+  for (int i = 0; i < 5; ++i) purge(nodes[0], hard_all);
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  auto const number = std::stoul(nodes.server.cli({"GET", "weir:number"}));
+  EXPECT_GE(number, 6U);
+  for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  nodes.server.kill();
+  nodes.server.start();
+  versions.version = 2;
+  purge(nodes[0], hard_all);
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  EXPECT_GT(std::stoul(nodes.server.cli({"GET", "weir:number"})), number);
+  expect_version(nodes.all, "/a", "2");
+}
+
+// PRG-2: epochs in the server are bounded; the oldest become a floor, which holds for all that is older.
+TEST(ValkeyPurge, TheServersEpochsAreBounded) {
+  Nodes nodes(1, "", "purge: {max_epochs: 10}\n");
+  Versions versions(nodes.origin);
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  versions.version = 2;
+  purge(nodes[0], R"({"urls":["http://weir.test/a"],"mode":"hard"})");
+  for (int i = 0; i < 30; ++i)
+    purge(nodes[0], R"({"urls":["http://weir.test/b)" + std::to_string(i) + R"("],"mode":"hard"})");
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  EXPECT_EQ(nodes.server.cli({"ZCARD", "weir:epochs"}), "10");
+  EXPECT_EQ(nodes.server.cli({"HLEN", "weir:times"}), "10");
+  Weir late(nodes.origin, shared_store(nodes.server.address(), "", "purge: {max_epochs: 10}\n"));
+  EXPECT_EQ(get(late.port(), "/a").body, "2");
+}
+
+// RFC 9875, PRG-1: a group that an origin invalidates through one node is invalid on all.
+TEST(ValkeyPurge, GroupsOfOriginsReachEveryNode) {
+  Nodes nodes(2, "near: {ttl: 1h}");
+  std::atomic<int> version{1};
+  nodes.origin.answer_rest([&](Request const& request) {
+    if (request.method == "POST") {
+      ++version;
+      return respond(200, {{"Cache-Group-Invalidation", "\"g\""}}, "");
+    }
+    return respond(200, {{"Cache-Control", "max-age=600"}, {"Cache-Groups", "\"g\""}}, std::to_string(version.load()));
+  });
+  for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  Client(nodes[0].port()).request("POST", "/other", {}, "x");
+  expect_version(nodes.all, "/a", "2");
+}
+
+}  // namespace
+}  // namespace weir::test

@@ -1,0 +1,285 @@
+// One cache for many nodes: what is fetched, marked and invalidated on one, as the others see it.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "scenario/nodes.hpp"
+
+namespace weir::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+Script cached(std::string body, Fields more = {}) {
+  more.push_back({"Cache-Control", "max-age=600"});
+  return respond(200, std::move(more), std::move(body));
+}
+
+// VAL-1, VAL-2, OBS-1: what one node has fetched is a hit on all; in the near tier for a second without a question, after
+// that one of forty bytes.
+TEST(Valkey, WhatOneNodeFetchedAllServe) {
+  Nodes nodes(2);
+  nodes.origin.answer("/a", cached("one", {{"ETag", "\"1\""}, {"X-Kept", "yes"}}));
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "one");
+  ASSERT_TRUE(nodes.settle());
+  nodes.server.forget_calls();
+  auto const there = get(nodes[1].port(), "/a");
+  EXPECT_TRUE(is_hit(there));
+  EXPECT_EQ(there.body, "one");
+  EXPECT_EQ(there.value("ETag"), "\"1\"");
+  EXPECT_EQ(there.value("X-Kept"), "yes");
+  EXPECT_EQ(nodes.server.calls("get"), 1U);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(is_hit(get(nodes[1].port(), "/a")));
+  EXPECT_EQ(nodes.server.calls("get"), 1U);
+  nodes.turn(2s);
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(is_hit(get(nodes[1].port(), "/a")));
+  EXPECT_EQ(nodes.server.calls("get"), 1U);
+  EXPECT_EQ(nodes.server.calls("getrange"), 1U);
+  EXPECT_EQ(nodes.origin.calls(), 1U);
+}
+
+// VAL-2, SRV-1: age counts from when it came, whichever node it came to.
+TEST(Valkey, AgeGoesOnAcrossNodes) {
+  Nodes nodes(2);
+  nodes.origin.answer("/a", cached("one"));
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(100s);
+  auto const there = get(nodes[1].port(), "/a");
+  EXPECT_EQ(there.value("Age"), "100");
+  EXPECT_EQ(cache_status(there).ttl(), 500);
+  nodes.turn(501s);
+  EXPECT_FALSE(is_hit(get(nodes[1].port(), "/a")));
+  EXPECT_EQ(nodes.origin.calls(), 2U);
+}
+
+// COA-1: look-ups are shared as fetches are.
+TEST(Valkey, AThousandAsksForOneKeyAreOneQuestion) {
+  Nodes nodes(1);
+  nodes.origin.answer("/a", cached("one"));
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  Relay relay(nodes.server.address());
+  Weir other(nodes.origin, shared_store(relay.address()));
+  EXPECT_TRUE(is_hit(get(other.port(), "/a")));  // connected
+  other.turn(700s);                              // and stale: the others' is asked for
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  auto const before = relay.commands("get");
+  relay.hang();
+  Burst burst(other.port(), 1000);
+  burst.get("/a");
+  ASSERT_TRUE(other.waits_for_waiters(1000));
+  relay.pass();
+  burst.collect();
+  EXPECT_EQ(statuses(burst.responses()), (std::map<int, std::size_t>{{200, 1000}}));
+  EXPECT_EQ(relay.commands("get"), before + 1);
+  EXPECT_EQ(nodes.origin.calls(), 2U);
+}
+
+// SRV-2, STL-1: what another node has stored is validated, and served stale while that happens.
+TEST(Valkey, AStaleOneFromAnotherNodeIsValidatedOrServedMeanwhile) {
+  Nodes nodes(3);
+  auto const answer = [](Request const& request) {
+    Fields const fields{{"Cache-Control", "max-age=10, stale-while-revalidate=60"}, {"ETag", "\"1\""}};
+    return request.value("If-None-Match") == "\"1\"" ? respond(304, fields, "") : respond(200, fields, "one");
+  };
+  nodes.origin.answer("/a", answer);
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(20s);
+  auto const meanwhile = get(nodes[1].port(), "/a");
+  EXPECT_EQ(meanwhile.body, "one");
+  EXPECT_EQ(cache_status(meanwhile).detail(), "stale-while-revalidate");
+  ASSERT_TRUE(nodes.origin.waits_for_calls(2));
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_EQ(nodes.origin.last_request().value("If-None-Match"), "\"1\"");
+  EXPECT_TRUE(is_hit(get(nodes[2].port(), "/a")));
+  EXPECT_EQ(nodes.origin.calls(), 2U);
+}
+
+// STL-2: a stale one that only the server has stands in when the origin fails.
+TEST(Valkey, AStaleOneFromAnotherNodeStandsInForAnError) {
+  Nodes nodes(2);
+  nodes.origin.answer("/a",
+                      {respond(200, {{"Cache-Control", "max-age=10, stale-if-error=600"}}, "one"), respond(503, {}, "no")});
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(20s);
+  auto const there = get(nodes[1].port(), "/a");
+  EXPECT_EQ(there.status, 200);
+  EXPECT_EQ(there.body, "one");
+  EXPECT_EQ(cache_status(there).detail(), "stale-if-error");
+}
+
+// KEY-6: the vary spec and the variants are everyone's.
+TEST(Valkey, VariantsAreFoundOnEveryNode) {
+  Nodes nodes(2);
+  nodes.origin.answer_rest([](Request const& request) { return cached(request.value("X-Lang"), {{"Vary", "X-Lang"}}); });
+  for (auto const* const language : {"de", "en", "fr"}) get(nodes[0].port(), "/a", {{"X-Lang", language}});
+  ASSERT_TRUE(nodes.settle());
+  for (auto const* const language : {"fr", "de", "en"}) {
+    auto const there = get(nodes[1].port(), "/a", {{"X-Lang", language}});
+    EXPECT_TRUE(is_hit(there)) << language;
+    EXPECT_EQ(there.body, language);
+  }
+  EXPECT_EQ(get(nodes[1].port(), "/a", {{"X-Lang", "it"}}).body, "it");
+  EXPECT_EQ(nodes.origin.calls(), 4U);
+}
+
+// KEY-6, STO-6: 64 writers on two nodes: none is lost where there is room for all, else there are as many as there may be.
+TEST(Valkey, ManyWritersOfVariantsKeepToTheBound) {
+  for (std::size_t const room : {64U, 24U}) {
+    SCOPED_TRACE(room);
+    auto const rules = "key: {max_variants: " + std::to_string(room) + "}\n";
+    Nodes nodes(2, "near: {ttl: 0s}", rules);
+    Gate gate;
+    nodes.origin.answer_rest([&](Request const& request) {
+      auto const body = request.value("X-Who");
+      Fields const fields{
+          {"Cache-Control", "max-age=600"}, {"Vary", "X-Who"}, {"Content-Length", std::to_string(body.size())}};
+      return Script().wait(gate).head(200, fields).body(body);
+    });
+    auto const ask = [](std::size_t i) { return write_request("GET", "/a", {{"X-Who", "w" + std::to_string(i)}}); };
+    Burst first(nodes[0].port(), 32), second(nodes[1].port(), 32);
+    first.send_each(ask);
+    second.send_each([&](std::size_t i) { return ask(i + 32); });
+    ASSERT_TRUE(nodes.origin.waits_for_calls(1));
+    gate.open();
+    first.collect();
+    second.collect();
+    ASSERT_TRUE(nodes.settle());
+    for (std::size_t i = 0; i < 32; ++i) {
+      EXPECT_EQ(first.responses()[i].body, "w" + std::to_string(i));
+      EXPECT_EQ(second.responses()[i].body, "w" + std::to_string(i + 32));
+    }
+    EXPECT_EQ(nodes.server.cli({"EVAL", "return #redis.call('KEYS', '*/*')", "0"}), std::to_string(room));
+    if (room < 64) continue;
+    Weir third(nodes.origin, shared_store(nodes.server.address(), "", rules));
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_TRUE(is_hit(get(third.port(), "/a", {{"X-Who", "w" + std::to_string(i)}})));
+  }
+}
+
+// STO-5: that an answer is for one each, all nodes know from the first.
+TEST(Valkey, AMarkerHoldsOnEveryNode) {
+  Nodes nodes(2);
+  nodes.origin.answer("/a", respond(200, {{"Cache-Control", "private"}}, "mine"));
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  EXPECT_EQ(cache_status(get(nodes[1].port(), "/a")).detail(), "hit-for-miss");
+}
+
+// SRV-6: what was written through one node, no node serves as it was, once its second is over.
+TEST(Valkey, AWriteInvalidatesOnEveryNode) {
+  Nodes nodes(2);
+  std::atomic<int> version{1};
+  nodes.origin.answer("/a", [&](Request const& request) {
+    if (request.method == "POST") ++version;
+    return request.method == "POST" ? respond(200, {}, "written") : cached(std::to_string(version.load()));
+  });
+  for (std::size_t i : {0U, 1U}) EXPECT_EQ(get(nodes[i].port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_EQ(Client(nodes[0].port()).request("POST", "/a", {}, "x").status, 200);
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "2");
+  nodes.turn(1100ms);
+  EXPECT_EQ(get(nodes[1].port(), "/a").body, "2");
+  EXPECT_EQ(nodes.origin.calls("/a"), 3U);
+}
+
+// STO-6: of two nodes' fetches the one that began later stays, whichever ends last.
+TEST(Valkey, TheFetchThatBeganLaterWins) {
+  Nodes nodes(3);
+  Gate slow;
+  nodes.origin.answer(
+      "/a", {Script().wait(slow).head(200, {{"Cache-Control", "max-age=600"}, {"Content-Length", "5"}}).body("older"),
+             cached("newer")});
+  Burst first(nodes[0].port(), 1);
+  first.get("/a");
+  ASSERT_TRUE(nodes.origin.waits_for_calls(1));
+  nodes.turn(1s);
+  EXPECT_EQ(get(nodes[1].port(), "/a").body, "newer");
+  ASSERT_TRUE(nodes[1].waits_until_no_flights());
+  slow.open();
+  first.collect();
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_EQ(get(nodes[2].port(), "/a").body, "newer");
+}
+
+// VAL-1: what is too large for the server stays near.
+TEST(Valkey, LargeOnesStayNear) {
+  Nodes nodes(2, "max_object: 10KiB");
+  nodes.origin.answer("/a", cached(std::string(20'000, 'a')));
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_EQ(nodes.server.cli({"EVAL", "return #redis.call('KEYS', '*/*')", "0"}), "0");
+  EXPECT_TRUE(is_hit(get(nodes[0].port(), "/a")));
+  EXPECT_FALSE(is_hit(get(nodes[1].port(), "/a")));
+}
+
+// VAL-2, COA-1: without a near tier the server answers each time, and newcomers join until it would.
+TEST(Valkey, WithoutANearTierTheServerAnswers) {
+  Nodes nodes(2, "near: {max_bytes: off}");
+  nodes.origin.answer("/a", cached("one"));
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "one");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(get(nodes[0].port(), "/a").body, "one");
+  ASSERT_TRUE(nodes.settle());
+  nodes.server.forget_calls();
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(is_hit(get(nodes[1].port(), "/a")));
+  EXPECT_EQ(nodes.server.calls("get"), 5U);
+  EXPECT_EQ(nodes.origin.calls(), 1U);
+}
+
+// VAL-1, VAL-3: a damaged record, a foreign one, one of another key, another type: a miss and a count, and the origin's
+// answer.
+TEST(Valkey, WhatDoesNotDecodeIsAMiss) {
+  Nodes nodes(1);
+  nodes.origin.answer_rest([](Request const& request) { return cached(request.target); });
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  auto const name = nodes.server.cli({"EVAL", "return redis.call('KEYS', '*/*')[1]", "0"});
+  auto const lua = [&](std::string const& change) {
+    return nodes.server.cli(
+        {"EVAL", "local r = redis.call('GET', KEYS[1]); local key = string.sub(KEYS[1], 1, -3) " + change, "1", name});
+  };
+  double counted = 0;
+  for (auto const* const change :
+       {"redis.call('SETRANGE', KEYS[1], #r - 1, 'X')", "redis.call('SETRANGE', KEYS[1], 45, 'XX')",
+        "redis.call('SET', KEYS[1], 'WR' .. string.rep('x', 100))", "redis.call('SET', KEYS[1], string.sub(r, 1, -2))",
+        "redis.call('SET', KEYS[1], '')", "redis.call('SET', key, '{nonsense')", "redis.call('SET', key, '[]')"}) {
+    SCOPED_TRACE(change);
+    nodes.server.cli({"FLUSHALL"});
+    Weir writer(nodes.origin, shared_store(nodes.server.address()));
+    get(writer.port(), "/a");
+    ASSERT_TRUE(writer.waits_until_no_flights());
+    lua(change);
+    Weir reader(nodes.origin, shared_store(nodes.server.address()));
+    auto const calls = nodes.origin.calls();
+    EXPECT_EQ(get(reader.port(), "/a").body, "/a");
+    EXPECT_EQ(nodes.origin.calls(), calls + 1);
+    counted += store_errors(reader, "decode");
+  }
+  EXPECT_GE(counted, 6);  // an empty one is none
+}
+
+// VAL-1: AUTH, a database and a prefix; and that a wrong password is no way in, and no failure for anyone.
+TEST(Valkey, PasswordDatabaseAndPrefix) {
+  ScriptedOrigin origin;
+  ValkeyServer server({"--requirepass", "secret"});
+  origin.answer("/a", cached("one"));
+  auto const store = [&](std::string const& password) {
+    return shared_store(server.address(), "password: " + password + ", database: 3, prefix: \"x:\"", "", "200ms");
+  };
+  Weir right(origin, store("secret"));
+  get(right.port(), "/a");
+  ASSERT_TRUE(right.waits_until_no_flights());
+  Weir also_right(origin, store("secret"));
+  EXPECT_TRUE(is_hit(get(also_right.port(), "/a")));
+  Weir wrong(origin, store("guess"));
+  EXPECT_EQ(get(wrong.port(), "/a").body, "one");
+  EXPECT_EQ(origin.calls(), 2U);
+  EXPECT_GT(store_errors(wrong, "get"), 0);
+}
+
+}  // namespace
+}  // namespace weir::test
