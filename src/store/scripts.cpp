@@ -76,8 +76,8 @@ if raw then
   local ok, found = pcall(cjson.decode, raw)
   if ok and type(found) == 'table' then key = found end
 end
-key.h = now + tonumber(ARGV[1])
-redis.call('SET', KEYS[1], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[1])))
+key.h = tonumber(ARGV[1])
+redis.call('SET', KEYS[1], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[1]), key.h - now, 1))
 return 1
 )lua"};
 

@@ -21,7 +21,7 @@ struct Script {
 // KEYS: key record, stored record. ARGV: purge number, request time (µs), stored record, its life (ms), variant, names of
 // its Vary, most variants. 1: stored; 0: one that began later is there; -1: overruled.
 extern Script const put_script;
-// KEYS: key record. ARGV: marker's life (ms).
+// KEYS: key record. ARGV: until when the marker stands (ms).
 extern Script const mark_script;
 // KEYS: counter, key record. ARGV: highest number known here, mode, how long it is remembered (ms). The new number.
 extern Script const invalidate_script;

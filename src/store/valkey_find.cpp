@@ -93,9 +93,8 @@ void ValkeyStore::Impl::note_state(Asked const& asked) {
     near.announce_vary(question.key, question.hash, spec, steady + spec_life);
   if (state.number != 0)
     near.invalidate(question.key, question.hash, state.mode, state.number, steady + rules.remember_invalidations, asked.now);
-  if (state.marked_until > now_there)
-    near.mark_hit_for_miss(question.key, question.hash, steady + std::chrono::milliseconds(state.marked_until - now_there),
-                           asked.now);
+  if (state.marked_until > now_there)  // both in ms
+    near.mark_hit_for_miss(question.key, question.hash, to_here(clock.moment(), state.marked_until * 1000), asked.now);
 }
 
 // Of the variants that the request selects, the one stored last.

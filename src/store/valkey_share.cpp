@@ -59,17 +59,18 @@ void ValkeyStore::mark_hit_for_miss(std::string_view key, std::uint64_t hash, ba
                                     base::Now now) noexcept {
   auto& impl = *impl_;
   impl.near.mark_hit_for_miss(key, hash, until, now);
-  if (impl.workers.empty() || until <= now.steady || impl.guard.is_open(now.steady)) return;
+  auto const moment = impl.clock.moment();
+  if (impl.workers.empty() || until <= now.steady || moment.there == 0 || impl.guard.is_open(now.steady)) return;
   try {
     auto const& worker = impl.links(static_cast<std::uint16_t>(hash));
     auto const tell = [](Impl& to, std::shared_ptr<ValkeyLink> link, std::string name,
-                         std::string life) -> asio::awaitable<void> {
+                         std::string end) -> asio::awaitable<void> {
       Commands commands;
-      commands.add({"EVALSHA", mark_script.sha1, "1", name, life});
+      commands.add({"EVALSHA", mark_script.sha1, "1", name, end});
       co_await to.ask(std::move(link), std::move(commands), to.rules.timeout, StoreOperation::mark);
     };
-    auto const life = std::to_string(std::chrono::ceil<milliseconds>(until - now.steady).count());
-    impl.spawn(*worker.io, tell(impl, worker.writes, impl.key_name(key), life), StoreOperation::mark);
+    auto const end = std::to_string(to_there(moment, until) / 1000);
+    impl.spawn(*worker.io, tell(impl, worker.writes, impl.key_name(key), end), StoreOperation::mark);
   } catch (std::bad_alloc const&) { impl.count(StoreOperation::mark); }
 }
 

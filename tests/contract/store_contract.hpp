@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <boost/asio/io_context.hpp>
 
 #include "weir/base/hash.hpp"
 #include "weir/store/store.hpp"
@@ -19,6 +20,8 @@ namespace weir::store {
 struct StoreFactory {
   std::string name;
   std::function<std::unique_ptr<Store>(cache::MemoryAccount&)> make;  // with room for some MiB
+  // Where its questions run, on a thread of its own; null: anywhere.
+  std::function<boost::asio::io_context&(Store&)> context = nullptr;
 };
 inline std::string name_of(testing::TestParamInfo<StoreFactory> const& info) { return info.param.name; }
 
@@ -48,6 +51,9 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
   base::SteadyTime in(base::Duration d) const { return now_.steady + d; }
   void turn(base::Duration by) { now_.steady += by, now_.wall += by; }
 
+  // Runs a coroutine of the store's to its end.
+  template <class T>
+  T wait_for(boost::asio::awaitable<T> work);
   cache::Entry entry(Given const& given);
   Put put(Given const& given, base::Duration keep = std::chrono::hours(1), std::uint32_t max_variants = 8);
   Put put_entry(cache::Entry given, base::Duration keep = std::chrono::hours(1), std::uint32_t max_variants = 8);
@@ -59,7 +65,7 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
 
   cache::MemoryAccount account_;
   cache::KeyRules rules_;
-  base::Now now_{base::WallTime(std::chrono::hours(1'000)), base::SteadyTime(std::chrono::hours(1))};
+  base::Now now_ = base::read_clock();  // the test turns it on; what stores compare it with stands still
   std::unique_ptr<Store> store_;
 };
 

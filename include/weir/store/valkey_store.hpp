@@ -38,7 +38,7 @@ struct ValkeyRules {
 enum class StoreOperation : std::uint8_t { get, put, mark, invalidate, purge, lease, subscribe, decode };
 inline constexpr std::size_t store_operation_count = 8;
 
-class ValkeyStore final : public Store {
+class ValkeyStore : public Store {
  public:
   ValkeyStore(ValkeyRules rules, cache::MemoryAccount& account, cache::PurgeNumber& purges, cache::Epochs& epochs);
   ~ValkeyStore() override;
