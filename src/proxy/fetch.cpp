@@ -7,6 +7,7 @@
 
 #include "fetch_impl.hpp"
 #include "weir/base/hash.hpp"
+#include "weir/cache/key.hpp"
 #include "weir/cache/policy.hpp"
 #include "weir/http/cache_control.hpp"
 #include "weir/observe/log.hpp"
@@ -138,6 +139,8 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   auto found = co_await shared_.store.find(question, base::read_clock());
   auto const now = base::read_clock();
   if (found.number > flight().purge_number()) order_.ticket.begins_again(found.number);
+  if (found.url_number != 0)
+    shared_.invalidated_urls.invalidate(base::hash_bytes(cache::url_part(order_.key)), found.url_number);
   order_.basis = nullptr;
   overrule(shared_, place(), order_.policy->key, order_.key, found);
   bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());

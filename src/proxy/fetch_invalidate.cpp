@@ -57,8 +57,9 @@ void Fetch::invalidate(http::Request request, std::uint64_t number, std::vector<
   cache::KeyBytes key;
   cache::append_url_key(request.scheme, request.authority, target, key);
   if (cache::keys_more_than_url(routed.policy->key))
-    return shared_.invalidated_urls.invalidate(base::hash_bytes(cache::view(key)), number);
-  invalidate(cache::view(key), number);
+    shared_.invalidated_urls.invalidate(base::hash_bytes(cache::view(key)), number);
+  else
+    invalidate(cache::view(key), number);
   keys.emplace_back(cache::view(key));
 }
 

@@ -26,6 +26,16 @@ if raw then
   if ok and type(found) == 'table' then key = found end
 end
 if key.n and key.u > now and key.n > number then return -1 end
+if KEYS[3] then
+  local url = redis.call('GET', KEYS[3])
+  local ok, found = pcall(cjson.decode, url or '{}')
+  if ok and type(found) == 'table' and found.n and found.n > number then return -1 end
+  if not url then
+    redis.call('SET', KEYS[3], '{}', 'PX', life)
+  elseif redis.call('PTTL', KEYS[3]) < life then
+    redis.call('PEXPIRE', KEYS[3], life)
+  end
+end
 local head = redis.call('GETRANGE', KEYS[2], 0, 39)
 if #head == 40 and string.sub(head, 1, 2) == 'WR' then
   local n, b = struct.unpack('<I8I8', string.sub(head, 9, 24))
@@ -92,10 +102,12 @@ if raw then
   local ok, found = pcall(cjson.decode, raw)
   if ok and type(found) == 'table' then key = found end
 end
-local mode, life = tonumber(ARGV[2]), tonumber(ARGV[3])
+local mode = tonumber(ARGV[2])
+-- It is remembered for as long as what it overrules is stored.
+local life = math.max(tonumber(ARGV[3]), redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[2] .. '/-'))
 if key.n and key.u > now then mode = math.min(mode, key.m) end
 key.n, key.m, key.u, key.h = number, mode, now + life, nil
-redis.call('SET', KEYS[2], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[2]), life))
+redis.call('SET', KEYS[2], cjson.encode(key), 'PX', life)
 return number
 )lua"};
 

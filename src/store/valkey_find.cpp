@@ -4,6 +4,7 @@
 
 #include "valkey_impl.hpp"
 #include "weir/base/hash.hpp"
+#include "weir/cache/key.hpp"
 #include "weir/cache/vary.hpp"
 
 namespace weir::store {
@@ -26,7 +27,7 @@ struct ValkeyStore::Impl::Asked {
   std::string variant;  // asked for
   bool exists = true;   // the variant, as far as the key record tells
   KeyState state;
-  std::uint64_t number = 0;
+  std::uint64_t number = 0, url_number = 0;
   Reply record;            // of `variant`, or its first bytes
   bool is_whole = false;   // `record` is not only the first bytes
   cache::Entry entry;      // decoded
@@ -52,8 +53,13 @@ asio::awaitable<Lookup> ValkeyStore::Impl::find(Question question, base::Now now
 asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
   asked.variant = asked.near.entry ? variant_of(asked.near.entry->selector()) : "-";
   auto const record = record_name(asked.name, asked.variant);
+  auto const number = name("number"), epoch_name = name("epoch");
+  std::vector<std::string_view> words{"MGET", number, epoch_name, asked.name};
+  auto const url = cache::url_part(asked.question.key);
+  auto const url_name = url.size() != asked.question.key.size() ? key_name(url) : std::string();
+  if (!url_name.empty()) words.push_back(url_name);
   Commands commands;
-  commands.add({"MGET", name("number"), name("epoch"), asked.name});
+  commands.add(words);
   asked.is_whole = !asked.near.entry;
   if (asked.is_whole)
     commands.add({"GET", record});
@@ -62,7 +68,7 @@ asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
   auto const replies = co_await ask(asked.link, std::move(commands), limit_for(rules.max_object), StoreOperation::get);
   if (replies.size() != 2) co_return false;
   auto const& head = replies[0];
-  if (head.size() != 3 || (!replies[1].is_null() && !replies[1].text())) {
+  if (head.size() != words.size() - 1 || (!replies[1].is_null() && !replies[1].text())) {
     count(StoreOperation::decode);
     co_return false;
   }
@@ -78,6 +84,11 @@ asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
     } else {
       asked.state = std::move(*state);
     }
+  }
+  if (auto const text = url_name.empty() ? std::nullopt : head[3].text()) {
+    auto const state = read_key_state(*text);
+    if (!state) count(StoreOperation::decode);
+    asked.url_number = state ? state->number : asked.number;  // what cannot be read may have said anything
   }
   if (epoch > applied.load(std::memory_order_acquire) && !co_await catch_up(asked.link)) co_return false;
   purges.raise_to(asked.number);
@@ -164,6 +175,7 @@ Lookup ValkeyStore::Impl::conclude(Asked& asked) {
       found.overrule = cache::stronger(found.overrule, {cache::Invalidation::invalid, now.steady});
   }
   found.number = asked.number;
+  found.url_number = asked.url_number;
   return found;
 }
 

@@ -6,6 +6,7 @@
 
 #include "valkey_impl.hpp"
 #include "weir/base/hash.hpp"
+#include "weir/cache/key.hpp"
 #include "weir/cache/vary.hpp"
 
 namespace weir::store {
@@ -47,10 +48,16 @@ asio::awaitable<void> ValkeyStore::share(cache::Entry entry, base::SteadyTime ke
   std::vector<std::string> names;
   if (!entry->selector().empty()) names = cache::selector_names(entry->selector());
   Commands commands;
-  commands.add({"EVALSHA", put_script.sha1, "2", key, Impl::record_name(key, variant), std::to_string(identity.purge_number),
-                std::to_string(identity.request_time), record,
-                std::to_string(std::chrono::floor<milliseconds>(keep_until - now).count()), variant, joined(names),
-                std::to_string(max_variants)});
+  auto const url = cache::url_part(entry->key());
+  auto const record_at = Impl::record_name(key, variant), url_at = impl.key_name(url);
+  auto const number = std::to_string(identity.purge_number), time = std::to_string(identity.request_time);
+  auto const life = std::to_string(std::chrono::floor<milliseconds>(keep_until - now).count());
+  auto const of_vary = joined(names), most = std::to_string(max_variants);
+  bool const keyed = url.size() != entry->key().size();
+  std::vector<std::string_view> words{"EVALSHA", put_script.sha1, keyed ? "3" : "2", key, record_at};
+  if (keyed) words.push_back(url_at);
+  words.insert(words.end(), {number, time, record, life, variant, of_vary, most});
+  commands.add(words);
   auto const limit = impl.limit_for(record.size());
   co_await impl.ask(impl.links(worker).writes, std::move(commands), limit, StoreOperation::put);
 }

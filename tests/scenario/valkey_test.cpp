@@ -187,6 +187,35 @@ TEST(Valkey, AWriteInvalidatesOnEveryNode) {
   EXPECT_EQ(nodes.origin.calls("/a"), 3U);
 }
 
+// SRV-6: for as long as anything older is stored, also where headers are keyed, and for a node that had never seen it.
+TEST(Valkey, AWriteIsRememberedAsLongAsWhatItInvalidates) {
+  for (auto const* const rules : {"", "key: {headers: [X-Tenant]}\n"}) {
+    SCOPED_TRACE(rules);
+    Nodes nodes(2, "", rules);
+    std::atomic<int> version{1};
+    nodes.origin.answer("/a", [&](Request const& request) {
+      if (request.method == "POST") ++version;
+      return request.method == "POST" ? respond(200, {}, "written") : cached(std::to_string(version.load()));
+    });
+    Fields const tenant{{"X-Tenant", "one"}};
+    EXPECT_EQ(get(nodes[0].port(), "/a", tenant).body, "1");
+    ASSERT_TRUE(nodes.settle());
+    EXPECT_EQ(Client(nodes[0].port()).request("POST", "/a", {}, "x").status, 200);
+    EXPECT_EQ(get(nodes[1].port(), "/a", tenant).body, "2");
+  }
+  Nodes nodes(1);
+  nodes.origin.answer("/a",
+                      [&](Request const& request) { return request.method == "POST" ? respond(200, {}, "") : cached("1"); });
+  get(nodes[0].port(), "/a");
+  ASSERT_TRUE(nodes.settle());
+  Client(nodes[0].port()).request("POST", "/a", {}, "x");
+  auto const lives = [&](std::string const& which) {
+    return std::stol(nodes.server.cli({"EVAL", "return redis.call('PTTL', redis.call('KEYS', ARGV[1])[1])", "0", which}));
+  };
+  EXPECT_GE(lives("*}") + 50, lives("*/-"));
+  EXPECT_GT(lives("*}"), 3'000'000);
+}
+
 // STO-6: of two nodes' fetches the one that began later stays, whichever ends last.
 TEST(Valkey, TheFetchThatBeganLaterWins) {
   Nodes nodes(3);

@@ -45,6 +45,7 @@ struct Lookup {
   bool unchecked = false;      // by `peek`: used without the origin only after `find`, as a shared store may know better
   // `find` in a shared store: the highest purge number that it told of; what is fetched from now on began after it.
   std::uint64_t number = 0;
+  std::uint64_t url_number = 0;  // the same of what invalidated its URL, where more than the URL is keyed (SRV-6)
 };
 
 enum class Put : std::uint8_t {
