@@ -88,6 +88,63 @@ TEST_P(ValkeyFaults, FailNoRequest) {
   }));
 }
 
+// VAL-3: the server comes and goes all the time, under hits, misses and bursts.
+TEST(ValkeyFlapping, FailsNoRequest) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  Weir node(origin, shared_store(relay.address(), "", "", "100ms"));
+  origin.answer_rest([](Request const& request) {
+    return respond(200, {{"Cache-Control", "max-age=600"}}, request.target);
+  });
+  get(node.port(), "/hot");
+  ASSERT_TRUE(node.waits_until_no_flights());
+  std::size_t calls = origin.calls();
+  for (int round = 0; round < 60; ++round) {
+    switch (round % 6) {
+      case 0:
+        relay.hang();
+        break;
+      case 2:
+        relay.refuse();
+        break;
+      case 4:
+        relay.half_open();
+        break;
+      default:
+        relay.pass();
+    }
+    Burst burst(node.port(), 20);
+    burst.get("/cold" + std::to_string(round));
+    burst.collect();
+    ASSERT_EQ(statuses(burst.responses()), (std::map<int, std::size_t>{{200, 20}})) << round;
+    EXPECT_EQ(origin.calls(), ++calls) << round;
+    EXPECT_TRUE(is_hit(get(node.port(), "/hot"))) << round;
+    node.turn(500ms);
+  }
+}
+
+// VAL-3: a stop while questions are on their way and nobody answers.
+TEST(ValkeyFlapping, AStopWaitsForNoServer) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  origin.answer_rest([](Request const& request) {
+    return respond(200, {{"Cache-Control", "max-age=600"}}, request.target);
+  });
+  for (int round = 0; round < 5; ++round) {
+    auto node = std::make_unique<Weir>(origin, shared_store(relay.address(), "", "coalesce: {cluster: true}\n"));
+    get(node->port(), "/warm" + std::to_string(round));
+    relay.hang();
+    Burst burst(node->port(), 10);
+    burst.send_each(
+        [&](std::size_t i) { return write_request("GET", "/" + std::to_string(round) + '/' + std::to_string(i)); });
+    ASSERT_TRUE(node->waits_for_waiters(10));
+    node.reset();
+    relay.pass();
+  }
+}
+
 // VAL-3: five failures in a row, then nobody asks; after a second one does, and if that fails after two.
 TEST(ValkeyGuard, OpensAndCloses) {
   ScriptedOrigin origin;
