@@ -168,7 +168,7 @@ Lookup ValkeyStore::Impl::conclude(Asked& asked) {
     if (found.overrule.mode == cache::Invalidation::hard) found.entry = nullptr;
   } else if (found.entry) {
     // The server has nothing of it, and does not speak against it: good for as long as it would have remembered if it did.
-    bool const known = asked.confirmed || was_checked(*found.entry, question.hash, rules.offline_ttl, now.steady);
+    bool const known = asked.confirmed || was_checked(*found.entry, question.hash, longest_unasked(), now.steady);
     if (known)
       checks.note(check_id(*found.entry, question.hash), now.steady);
     else

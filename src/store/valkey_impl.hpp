@@ -2,6 +2,7 @@
 // valkey_find.cpp the look-up, valkey_share.cpp what other nodes are told, valkey_news.cpp what they tell.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -40,6 +41,7 @@ struct ValkeyStore::Impl {
 
   // Of an entry as it stands in the near tier: VAL-2's check.
   static std::uint64_t check_id(cache::StoredResponse const& entry, std::uint64_t hash) noexcept;
+  base::Duration longest_unasked() const noexcept { return std::max(rules.near_ttl, rules.offline_ttl); }
   bool was_checked(cache::StoredResponse const& entry, std::uint64_t hash, base::Duration within,
                    base::SteadyTime now) const;
   Lookup hide_unchecked(Lookup found, std::uint64_t hash, bool offline, base::Now now) const;

@@ -91,8 +91,12 @@ bool ValkeyStore::Impl::was_checked(cache::StoredResponse const& entry, std::uin
 
 // An entry that the server may have something newer of is shown, to be validated by, or for when all else fails.
 Lookup ValkeyStore::Impl::hide_unchecked(Lookup found, std::uint64_t hash, bool offline, base::Now now) const {
-  if (found.entry)
+  if (found.entry && !was_checked(*found.entry, hash, longest_unasked(), now.steady)) {
+    found.unchecked = true;  // other nodes may have purged it long ago: not even when all else fails
+    found.overrule = cache::stronger(found.overrule, {cache::Invalidation::invalid, now.steady});
+  } else if (found.entry) {
     found.unchecked = !was_checked(*found.entry, hash, offline ? rules.offline_ttl : rules.near_ttl, now.steady);
+  }
   return found;
 }
 

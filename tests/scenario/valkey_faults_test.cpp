@@ -221,6 +221,21 @@ TEST(ValkeyGuard, TheNearTierHoldsForAWhile) {
   EXPECT_TRUE(is_hit(get(node.port(), "/a")));  // what is fetched meanwhile lives here
 }
 
+// VAL-2, STL-3: beyond that it does not even stand in for an origin that fails: it may have been purged long ago.
+TEST(ValkeyGuard, WhatWasNotCheckedForLongIsNoStandIn) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Weir node(origin, shared_store(server.address(), "near: {offline_ttl: 60s}", "", "100ms"));
+  origin.answer("/a", {respond(200, {{"Cache-Control", "max-age=10, stale-if-error=600"}}, "one"), respond(503, {}, "no")});
+  get(node.port(), "/a");
+  ASSERT_TRUE(node.waits_until_no_flights());
+  server.kill();
+  node.turn(30s);
+  EXPECT_EQ(cache_status(get(node.port(), "/a")).detail(), "stale-if-error");
+  node.turn(31s);
+  EXPECT_EQ(get(node.port(), "/a").status, 503);
+}
+
 // VAL-3: a server that may forget what was purged is refused at the start, unless told otherwise.
 TEST(ValkeyGuard, AServerThatEvictsIsRefused) {
   ScriptedOrigin origin;
