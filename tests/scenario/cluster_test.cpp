@@ -98,7 +98,7 @@ TEST(Cluster, AFailureIsToldToAllNodes) {
       return row.answer;
     });
     Bursts bursts(nodes.all, 10, "/a");
-    ASSERT_TRUE(nodes.origin.waits_for_calls(0));
+    ASSERT_TRUE(bursts.waiting);
     ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 3; }));
     gate.open();
     EXPECT_EQ(bursts.collect(), (std::map<int, std::size_t>{{row.status, 40}}));

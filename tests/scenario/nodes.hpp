@@ -22,6 +22,10 @@ inline std::string shared_store(std::string const& address, std::string const& s
 struct Nodes {
   explicit Nodes(std::size_t count, std::string const& store = "", std::string const& rest = "") {
     for (std::size_t i = 0; i < count; ++i) all.emplace_back(origin, shared_store(server.address(), store, rest));
+    EXPECT_TRUE(eventually([&] { return listeners() == count; }));  // what is announced from here on is heard
+  }
+  std::size_t listeners() const {
+    return std::stoul(server.cli({"EVAL", "return redis.call('PUBSUB', 'NUMSUB', 'weir:news')[2]", "0"}));
   }
   Weir& operator[](std::size_t number) { return all.at(number); }
   // What one of them has stored is in the server, too.
