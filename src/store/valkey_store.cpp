@@ -140,7 +140,7 @@ Lookup ValkeyStore::peek(Question const& question, base::Now now) noexcept {
   return impl_->hide_unchecked(impl_->near.peek(question, now), question.hash, impl_->guard.is_open(now.steady), now);
 }
 
-asio::awaitable<Lookup> ValkeyStore::find(Question question, base::Now now) { return impl_->find(std::move(question), now); }
+asio::awaitable<Lookup> ValkeyStore::find(Question question, base::Now now) { return impl_->find(question, now); }
 
 std::vector<std::string> ValkeyStore::vary_spec(std::string_view key, std::uint64_t hash) {
   return impl_->near.vary_spec(key, hash);
