@@ -53,6 +53,7 @@ TEST(Cluster, AColdKeyCostsOneFetchForAllNodes) {
       Bursts bursts(nodes.all, 80, path);
       ASSERT_TRUE(bursts.waiting);
       ASSERT_TRUE(nodes.origin.waits_for_calls(round * expected));
+      nodes.keep_leases();
       if (with_leases) {
         ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 7.0 * static_cast<double>(round); }));
       }
@@ -99,6 +100,8 @@ TEST(Cluster, AFailureIsToldToAllNodes) {
     });
     Bursts bursts(nodes.all, 10, "/a");
     ASSERT_TRUE(bursts.waiting);
+    ASSERT_TRUE(eventually([&] { return nodes.origin.calls() == 1; }));
+    nodes.keep_leases();
     ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 3; }));
     gate.open();
     EXPECT_EQ(bursts.collect(), (std::map<int, std::size_t>{{row.status, 40}}));
@@ -112,6 +115,8 @@ TEST(Cluster, AnAnswerForOneEachHoldsNobodyUp) {
   Gate gate;
   nodes.origin.answer("/a", gated(gate, "mine", {{"Cache-Control", "private"}}));
   Bursts bursts(nodes.all, 5, "/a");
+  ASSERT_TRUE(nodes.origin.waits_for_calls(1));
+  nodes.keep_leases();
   ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 3; }));
   gate.open();
   EXPECT_EQ(bursts.collect(), (std::map<int, std::size_t>{{200, 20}}));
