@@ -122,6 +122,7 @@ struct ValkeyStore::Impl {
   std::mutex untold_mutex;  // guards `untold`
   std::deque<Untold> untold;
   std::atomic<std::size_t> untold_count{0};
+  std::atomic<bool> reachable{false};  // the server answered the last look
 };
 
 }  // namespace weir::store

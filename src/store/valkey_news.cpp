@@ -39,6 +39,7 @@ asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
   Commands commands;
   commands.add({"MGET", name("number"), name("epoch")});
   auto const replies = co_await ask(control, std::move(commands), limit, StoreOperation::subscribe);
+  reachable.store(replies.size() == 1, std::memory_order_release);
   if (replies.size() != 1 || replies[0].size() != 2) co_return;
   purges.raise_to(unsigned_of(replies[0][0]));
   if (unsigned_of(replies[0][1]) > applied.load(std::memory_order_acquire)) co_await catch_up(control);

@@ -181,8 +181,10 @@ std::size_t ValkeyStore::sweep(base::Now now, std::size_t max_nodes) noexcept { 
 
 bool ValkeyStore::holds_puts() const noexcept { return impl_->rules.near_bytes != 0; }
 
+// What a server that is away was not told is no reason to stay.
 bool ValkeyStore::is_idle() const noexcept {
-  return impl_->busy.load(std::memory_order_acquire) == 0 && !impl_->has_untold();
+  bool const tells = impl_->has_untold() && impl_->reachable.load(std::memory_order_acquire);
+  return impl_->busy.load(std::memory_order_acquire) == 0 && !tells;
 }
 
 std::uint64_t ValkeyStore::leases(LeaseResult result) const noexcept {
