@@ -1,12 +1,50 @@
 #include "scripts.hpp"
 
 #include <array>
+#include <deque>
 
 #include <openssl/sha.h>
 
 #include "weir/base/hash.hpp"
 
 namespace weir::store {
+
+namespace {
+
+// What the scripts of a key begin with. A key record or a counter that no Weir has written is none: a script that failed on
+// it would fail for ever, and with it whatever must be told before anything is believed.
+constexpr std::string_view reading = R"lua(
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local function is_whole(value) return type(value) == 'number' and value >= 0 and value < 9e15 end
+local function counter(name)
+  local value = redis.pcall('GET', name)
+  value = type(value) == 'string' and tonumber(value)
+  return is_whole(value) and value or 0
+end
+local function read(name)
+  local raw = redis.pcall('GET', name)
+  if type(raw) ~= 'string' then return {}, false end
+  local ok, key = pcall(cjson.decode, raw)
+  if not ok or type(key) ~= 'table' then return {}, true end
+  if not (is_whole(key.n) and is_whole(key.m) and is_whole(key.u)) then key.n, key.m, key.u = nil, nil, nil end
+  if not is_whole(key.h) then key.h = nil end
+  if type(key.v) ~= 'table' then key.v = nil end
+  for variant, of in pairs(key.v or {}) do
+    local good = type(variant) == 'string' and type(of) == 'table' and is_whole(of.u) and is_whole(of.s)
+    if not good or type(of.f) ~= 'string' then key.v[variant] = nil end
+  end
+  return key, true
+end
+)lua";
+
+// Lives as long as the scripts.
+std::string_view with_reading(std::string_view lua) {
+  static std::deque<std::string> texts;
+  return texts.emplace_back(reading).append(lua);
+}
+
+}  // namespace
 
 Script::Script(std::string_view lua) : text(lua) {
   std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
@@ -15,22 +53,14 @@ Script::Script(std::string_view lua) : text(lua) {
 }
 
 // The number and the time in a record's first bytes are those of store/record.cpp.
-Script const put_script{R"lua(
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
+Script const put_script{with_reading(R"lua(
 local number, began, life, variant, names = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local raw = redis.call('GET', KEYS[1])
-local key = {}
-if raw then
-  local ok, found = pcall(cjson.decode, raw)
-  if ok and type(found) == 'table' then key = found end
-end
+local key, known = read(KEYS[1])
 if key.n and key.u > now and key.n > number then return -1 end
 if KEYS[3] then
-  local url = redis.call('GET', KEYS[3])
-  local ok, found = pcall(cjson.decode, url or '{}')
-  if ok and type(found) == 'table' and found.n and found.n > number then return -1 end
-  if not url then
+  local url, stands = read(KEYS[3])
+  if url.n and url.n > number then return -1 end
+  if not stands then
     redis.call('SET', KEYS[3], '{}', 'PX', life)
   elseif redis.call('PTTL', KEYS[3]) < life then
     redis.call('PEXPIRE', KEYS[3], life)
@@ -42,7 +72,7 @@ if #head == 40 and string.sub(head, 1, 2) == 'WR' then
   if n > number or (n == number and b >= began) then return 0 end
 end
 redis.call('SET', KEYS[2], ARGV[3], 'PX', life)
-if not raw and names == '' then return 1 end
+if not known and names == '' then return 1 end
 key.h = nil
 local until_ = now
 if key.n and key.u > now then until_ = key.u else key.n = nil end
@@ -75,33 +105,19 @@ else
   redis.call('DEL', KEYS[1])
 end
 return 1
-)lua"};
+)lua")};
 
-Script const mark_script{R"lua(
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local raw = redis.call('GET', KEYS[1])
-local key = {}
-if raw then
-  local ok, found = pcall(cjson.decode, raw)
-  if ok and type(found) == 'table' then key = found end
-end
+Script const mark_script{with_reading(R"lua(
+local key = read(KEYS[1])
 key.h = tonumber(ARGV[1])
 redis.call('SET', KEYS[1], cjson.encode(key), 'PX', math.max(redis.call('PTTL', KEYS[1]), key.h - now, 1))
 return 1
-)lua"};
+)lua")};
 
-Script const invalidate_script{R"lua(
-local t = redis.call('TIME')
-local now = t[1] * 1000 + math.floor(t[2] / 1000)
-local number = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') or 0, tonumber(ARGV[1])) + 1
+Script const invalidate_script{with_reading(R"lua(
+local number = math.max(counter(KEYS[1]), tonumber(ARGV[1])) + 1
 redis.call('SET', KEYS[1], string.format('%.0f', number))
-local raw = redis.call('GET', KEYS[2])
-local key = {}
-if raw then
-  local ok, found = pcall(cjson.decode, raw)
-  if ok and type(found) == 'table' then key = found end
-end
+local key = read(KEYS[2])
 local mode = tonumber(ARGV[2])
 -- It is remembered for as long as what it overrules is stored.
 local life = math.max(tonumber(ARGV[3]), redis.call('PTTL', KEYS[2]), redis.call('PTTL', KEYS[2] .. '/-'))
@@ -109,12 +125,11 @@ if key.n and key.u > now then mode = math.min(mode, key.m) end
 key.n, key.m, key.u, key.h = number, mode, now + life, nil
 redis.call('SET', KEYS[2], cjson.encode(key), 'PX', life)
 return number
-)lua"};
+)lua")};
 
-Script const purge_script{R"lua(
-local t = redis.call('TIME')
+Script const purge_script{with_reading(R"lua(
 local at = t[1] .. string.format('%06d', t[2])
-local number = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') or 0, tonumber(ARGV[1])) + 1
+local number = math.max(counter(KEYS[1]), tonumber(ARGV[1])) + 1
 local text = string.format('%.0f', number)
 redis.call('SET', KEYS[1], text)
 redis.call('SET', KEYS[2], text)
@@ -135,7 +150,7 @@ if over > 0 then
 end
 redis.call('PUBLISH', ARGV[4], 'purge ' .. text)
 return number
-)lua"};
+)lua")};
 
 Script const epochs_script{R"lua(
 local out = {redis.call('GET', KEYS[2]) or '0'}

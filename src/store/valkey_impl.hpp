@@ -59,6 +59,7 @@ struct ValkeyStore::Impl {
   bool apply(Reply const& page, std::uint64_t& from, bool& more);
   asio::awaitable<void> poll();
   asio::awaitable<void> look(base::Duration limit);
+  asio::awaitable<void> raise();
   asio::awaitable<void> flush();
   void hear(Reply const& message);
   void look_now();

@@ -26,7 +26,7 @@ struct ValkeyLink::Question {
   std::size_t size;     // of the commands
   base::SteadyTime due;
   asio::basic_waitable_timer<base::Clock> done;  // cancelled when it is over
-  bool over = false, abandoned = false, greets = false;
+  bool over = false, abandoned = false, greets = false, loads = false;
   Answers answers;
   base::SteadyTime asked{};
 };
@@ -162,7 +162,10 @@ bool ValkeyLink::finish(Question& question) noexcept {
     if (clock_ != nullptr) clock_->set(question.asked, base::Clock::now(), *seconds * 1'000'000 + *micros);
     return true;
   }
+  if (question.loads) loading_ = false;
   if (question.abandoned) return true;
+  auto const forgotten = [](Reply const& reply) { return reply.error().starts_with("NOSCRIPT"); };
+  if (std::any_of(replies.begin(), replies.end(), forgotten) && !load_scripts()) return false;
   question.answers.fault = LinkFault::none;
   question.over = true;
   if (guard_ != nullptr) {
@@ -175,8 +178,21 @@ bool ValkeyLink::finish(Question& question) noexcept {
   return true;
 }
 
+// A server may forget scripts while connections stay (SCRIPT FLUSH). Nobody waits for it. False: no memory.
+bool ValkeyLink::load_scripts() noexcept try {
+  if (std::exchange(loading_, true)) return true;
+  Commands commands;
+  for (auto const* const script : scripts()) commands.add({"SCRIPT", "LOAD", script->text});
+  auto const question = enqueue(std::move(commands), base::Clock::now() + rules_.connect_timeout);
+  question->abandoned = question->loads = true;
+  start();
+  watch_overdue();
+  return true;
+} catch (std::bad_alloc const&) { return false; }
+
 void ValkeyLink::fail(LinkFault fault) noexcept {
   ++life_;
+  loading_ = false;
   state_ = State::idle;
   writing_ = false;
   unsent_.clear();

@@ -74,6 +74,7 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   asio::awaitable<void> write();
   bool take(Reply reply);
   bool finish(Question& question) noexcept;
+  bool load_scripts() noexcept;
   void fail(LinkFault fault) noexcept;
   void watch_overdue();
 
@@ -86,7 +87,7 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   std::shared_ptr<wire::Stream> stream_;
   std::deque<Waiting> waiting_;  // in the order of their replies
   std::string unsent_;
-  bool writing_ = false, closed_ = false, watching_ = false;
+  bool writing_ = false, closed_ = false, watching_ = false, loading_ = false;
   std::uint64_t life_ = 0;  // counts connections
   asio::basic_waitable_timer<base::Clock> overdue_timer_;
   std::function<void(Reply const&)> hear_;

@@ -1,6 +1,9 @@
 // What other nodes tell: purges, at once by pub/sub and, as that can be lost, by looking each `look_each` (PRG-1, VAL-2).
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -16,6 +19,22 @@ constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 constexpr base::Duration look_each = std::chrono::milliseconds(500);
 constexpr base::Duration look_limit = std::chrono::milliseconds(250);
 constexpr std::size_t page_size = 10'000;
+// Of what epochs_script tells: its head, the modes' floors in it, and a row for each epoch.
+constexpr std::size_t page_modes = 3, page_head = 1 + page_modes, page_row = 3;
+
+bool is_page(std::vector<Reply> const& replies) noexcept {
+  return replies.size() == 1 && replies[0].size() >= page_head && (replies[0].size() - page_head) % page_row == 0;
+}
+
+// Mode and tag, as purge_script's members name them.
+std::optional<std::pair<std::size_t, cache::Tag>> read_member(std::string_view member) noexcept {
+  auto const digits = member.substr(std::min<std::size_t>(1, member.size()));
+  auto const mode = member.empty() ? page_modes : static_cast<std::size_t>(member.front() - '0');
+  cache::Tag tag = 0;
+  auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), tag, 16);
+  if (mode >= page_modes || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return std::pair(mode, tag);
+}
 
 std::uint64_t unsigned_of(Reply const& reply) noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(reply.number().value_or(0), 0));
@@ -42,7 +61,9 @@ asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
   reachable.store(replies.size() == 1, std::memory_order_release);
   if (replies.size() != 1 || replies[0].size() != 2) co_return;
   purges.raise_to(unsigned_of(replies[0][0]));
-  if (unsigned_of(replies[0][1]) > applied.load(std::memory_order_acquire)) co_await catch_up(control);
+  auto const epoch = unsigned_of(replies[0][1]), holds = applied.load(std::memory_order_acquire);
+  if (epoch > holds) co_await catch_up(control);
+  if (epoch < holds && !has_untold()) co_await raise();
   Commands listening;
   if (subscribed)
     listening.add({"PING"});
@@ -68,6 +89,44 @@ void ValkeyStore::Impl::look_now() {
   if (poll_timer) poll_timer->cancel();
 }
 
+// PRG-1: the server has lost what it knew. What a node that came after that has purged may have a number below that of what
+// is stored here: it is told again under one above, and nothing is believed before. That raises the server's, too.
+asio::awaitable<void> ValkeyStore::Impl::raise() {
+  auto const told = [this](Script const& script, std::string_view a, std::string_view b, std::string_view c,
+                           std::string_view d) {
+    Commands commands;
+    std::vector<std::string> const keys{name("number"), name("epoch"), name("epochs"), name("floor"), name("times")};
+    std::vector<std::string_view> words{"EVALSHA", script.sha1, "5"};
+    words.insert(words.end(), keys.begin(), keys.end());
+    words.insert(words.end(), {a, b});
+    if (!c.empty()) words.insert(words.end(), {c, d});
+    commands.add(words);
+    return commands;
+  };
+  auto const limit = limit_for(page_size * 64);
+  auto const size = std::to_string(page_size);
+  auto const replies = co_await ask(control, told(epochs_script, "0", size, "", ""), limit, StoreOperation::purge);
+  if (!is_page(replies)) co_return;
+  auto const& page = replies[0];
+  // What was purged longer ago holds for nothing that a node uses unasked.
+  auto const since = server_ms(base::Clock::now() - rules.remember_invalidations) * 1000;
+  std::array<std::vector<cache::Tag>, page_modes> again;
+  for (std::size_t at = page_head; at < page.size(); at += page_row) {
+    auto const epoch = read_member(page[at].text().value_or(""));
+    if (epoch && page[at + 2].number().value_or(0) >= since) again[epoch->first].push_back(epoch->second);
+  }
+  for (std::size_t mode = 0; mode < page_modes; ++mode) {
+    auto& tags = again[mode];
+    if (tags.empty()) continue;
+    if (tags.size() >= page_size / 2) tags = {cache::tag_of_all()};  // too much, never too little
+    epochs.add(tags, static_cast<cache::Invalidation>(mode), purges.next(), base::Clock::now());
+    remember({{}, std::move(tags), static_cast<cache::Invalidation>(mode)});
+  }
+  if (has_untold()) co_return;
+  auto const known = std::to_string(purges.current()), most = std::to_string(rules.max_epochs);
+  co_await ask(control, told(purge_script, known, "0", most, name("news")), limit, StoreOperation::purge);
+}
+
 // All epochs beyond what holds here, in the order of their numbers. False: the server did not answer.
 asio::awaitable<bool> ValkeyStore::Impl::catch_up(std::shared_ptr<ValkeyLink> link) {
   auto from = applied.load(std::memory_order_acquire);
@@ -88,32 +147,27 @@ asio::awaitable<bool> ValkeyStore::Impl::catch_up(std::shared_ptr<ValkeyLink> li
 
 // One page of epochs_script. False: it is none.
 bool ValkeyStore::Impl::apply(Reply const& page, std::uint64_t& from, bool& more) {
-  constexpr std::size_t modes = 3, head = 1 + modes, row = 3;
-  if (page.size() < head || (page.size() - head) % row != 0) {
+  if (!is_page({page})) {
     count(StoreOperation::decode);
     return false;
   }
   auto const moment = clock.moment();
   auto const all = cache::tag_of_all();
-  for (std::size_t mode = 0; mode < modes; ++mode)
+  for (std::size_t mode = 0; mode < page_modes; ++mode)
     if (auto const floor = unsigned_of(page[1 + mode]); floor > from)
       epochs.add({&all, 1}, static_cast<cache::Invalidation>(mode), floor, base::Clock::now());
   std::uint64_t last = from;
-  for (std::size_t at = head; at < page.size(); at += row) {
-    auto const member = page[at].text().value_or("");
-    cache::Tag tag = 0;
-    auto const digits = member.substr(std::min<std::size_t>(1, member.size()));
-    auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), tag, 16);
-    auto const mode = member.empty() ? modes : static_cast<std::size_t>(member.front() - '0');
+  for (std::size_t at = page_head; at < page.size(); at += page_row) {
+    auto const epoch = read_member(page[at].text().value_or(""));
     last = std::max(last, unsigned_of(page[at + 1]));
-    if (mode >= modes || error != std::errc() || end != digits.data() + digits.size()) {
+    if (!epoch) {
       count(StoreOperation::decode);
       continue;
     }
     auto const when = to_here(moment, page[at + 2].number().value_or(moment.there));
-    epochs.add({&tag, 1}, static_cast<cache::Invalidation>(mode), unsigned_of(page[at + 1]), when);
+    epochs.add({&epoch->second, 1}, static_cast<cache::Invalidation>(epoch->first), unsigned_of(page[at + 1]), when);
   }
-  more = (page.size() - head) / row >= page_size;
+  more = (page.size() - page_head) / page_row >= page_size && last > from;  // numbers that are none lead nowhere
   from = more && last > from + 1 ? last - 1 : last;
   return true;
 }

@@ -123,6 +123,59 @@ TEST(ValkeyPurge, AnEmptyServerIsRaisedToWhatNodesKnow) {
   expect_version(nodes.all, "/a", "2");
 }
 
+// PRG-1: a node that came after the server had lost everything knows small numbers only.
+TEST(ValkeyPurge, OfANewNodeReachesOneThatKnowsMoreThanTheEmptyServer) {
+  std::string const near = "near: {ttl: 1h}";
+  Nodes nodes(1, near);
+  Versions versions(nodes.origin);
+  for (int i = 0; i < 5; ++i) purge(nodes[0], hard_all);
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  nodes.server.kill();
+  nodes.server.start();
+  nodes.all.emplace_back(nodes.origin, shared_store(nodes.server.address(), near));
+  versions.version = 2;
+  EXPECT_EQ(purge(nodes[1], hard_all).status, 200);
+  expect_version(nodes.all, "/a", "2");
+}
+
+// VAL-3: SCRIPT FLUSH, while the connections stay.
+TEST(ValkeyPurge, ReachesEveryNodeAfterTheServerForgotItsScripts) {
+  Nodes nodes(2, "near: {ttl: 1h}");
+  Versions versions(nodes.origin);
+  for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  nodes.server.cli({"SCRIPT", "FLUSH"});
+  versions.version = 2;
+  EXPECT_EQ(purge(nodes[0], hard_all).status, 200);
+  expect_version(nodes.all, "/a", "2");
+  EXPECT_EQ(get(nodes[0].port(), "/b").body, "2");
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_TRUE(is_hit(get(nodes[1].port(), "/b")));
+}
+
+// VAL-3: what another program wrote in place of a key record or the counter does not stop what is told of a write, and all
+// that is told after it.
+TEST(ValkeyPurge, AForeignRecordStopsNothing) {
+  std::string const in_place_of_the_key =
+      "local k = redis.call('KEYS', 'weir:{*}/-')[1]\n"
+      "return redis.call('SET', string.sub(k, 1, -3), ARGV[1])";
+  for (std::string const text : {R"({"n":1})", R"({"n":null,"m":[],"u":"x"})", R"({"v":{"-":1}})", "[1,2]", "no JSON"}) {
+    SCOPED_TRACE(text);
+    Nodes nodes(2);
+    Versions versions(nodes.origin);
+    EXPECT_EQ(get(nodes[0].port(), "/a").body, "1");
+    ASSERT_TRUE(nodes.settle());
+    EXPECT_EQ(nodes.server.cli({"EVAL", in_place_of_the_key, "0", text}), "OK");
+    nodes.server.cli({"SET", "weir:number", "1e300"});
+    versions.version = 2;
+    Client(nodes[0].port()).request("POST", "/a", {}, "x");
+    ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+    expect_version(nodes.all, "/a", "2");
+  }
+}
+
 // PRG-2: epochs in the server are bounded; the oldest become a floor, which holds for all that is older.
 TEST(ValkeyPurge, TheServersEpochsAreBounded) {
   Nodes nodes(1, "", "purge: {max_epochs: 10}\n");
