@@ -170,6 +170,9 @@ asio::awaitable<void> ValkeyStore::Impl::flush() {
     for (auto const& reply : replies) number = std::max(number, static_cast<std::uint64_t>(reply.number().value_or(0)));
     apply_told(first, number);
     std::lock_guard const lock(untold_mutex);
+    // What became one purge of all meanwhile is not what was told.
+    auto const& told = untold.front();
+    if (told.keys != first.keys || told.tags != first.tags || told.mode != first.mode) continue;
     untold.pop_front();
     untold_count.store(untold.size(), std::memory_order_release);
   }
