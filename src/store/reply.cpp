@@ -83,8 +83,8 @@ ReplyReader::~ReplyReader() { redisReaderFree(reader_); }
 
 bool ReplyReader::feed(std::span<char const> bytes) noexcept {
   if (broken_) return false;
-  broken_ =
-      reader_->len - reader_->pos + bytes.size() > most_ || redisReaderFeed(reader_, bytes.data(), bytes.size()) != REDIS_OK;
+  unfinished_ += bytes.size();  // hiredis lets go of the bytes of what it has read of an array, not of what they became
+  broken_ = unfinished_ > most_ || redisReaderFeed(reader_, bytes.data(), bytes.size()) != REDIS_OK;
   return !broken_;
 }
 
@@ -93,6 +93,7 @@ std::optional<Reply> ReplyReader::next() {
   if (broken_) return std::nullopt;
   if (redisReaderGetReply(reader_, &reply) != REDIS_OK) broken_ = true;
   if (reply == nullptr) return std::nullopt;
+  unfinished_ = reader_->len - reader_->pos;
   return Reply(static_cast<redisReply*>(reply));
 }
 

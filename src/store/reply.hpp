@@ -55,6 +55,7 @@ class ReplyReader {
  private:
   redisReader* reader_;
   std::size_t most_;
+  std::size_t unfinished_ = 0;  // bytes since the last whole reply
   bool broken_ = false;
 };
 

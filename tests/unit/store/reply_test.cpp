@@ -72,6 +72,20 @@ TEST(Reply, AnUnfinishedReplyIsBounded) {
   EXPECT_TRUE(breaks("$100\r\n" + std::string(80, 'x'), 64));
 }
 
+// Its parts are whole one by one; what they have become counts, and not for the replies after it.
+TEST(Reply, AnArrayWithoutEndIsBounded) {
+  std::string bytes = "*60000\r\n";
+  for (int i = 0; i < 100; ++i) bytes += "$1000\r\n" + std::string(1000, 'x') + "\r\n";
+  ReplyReader reader(50'000);
+  std::size_t taken = 0;
+  while (taken < bytes.size() && reader.feed(std::string_view(bytes).substr(taken, 1000)) && !reader.next()) taken += 1000;
+  EXPECT_LE(taken, 50'000U);
+  EXPECT_TRUE(reader.broken());
+  std::string small;
+  for (int i = 0; i < 100; ++i) small += "$1000\r\n" + std::string(1000, 'x') + "\r\n";
+  EXPECT_EQ(read(small, 1000, 50'000).size(), 100U);
+}
+
 TEST(Commands, AreBinarySafe) {
   Commands commands;
   commands.add({"SET", std::string_view("a\r\n\0", 4), ""}).add({"PING"});
