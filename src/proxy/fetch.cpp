@@ -436,7 +436,7 @@ asio::awaitable<void> Fetch::settle(bool whole) {
   order_.ticket.leave();
   if (stored)
     lease_.end(store::LeaseOutcome::stored);
-  else if (!whole)
+  else if (!whole && !abandoned_)
     lease_.end(store::LeaseOutcome::failed, 502);
 }
 
