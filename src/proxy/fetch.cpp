@@ -70,6 +70,8 @@ Fetch::Fetch(Local& local, FetchOrder order)
                                  [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_interest(); })) {
   storing_ = order_.may_store;
   started_ = base::Clock::now();
+  permit_.permit = std::move(order_.permit);
+  in_background_ = static_cast<bool>(permit_.permit);
   shared_.fetches_under_way.fetch_add(1, std::memory_order_relaxed);
   flight().set_on_interest(&AbandonSignal::raise, &signal_);
 }
@@ -92,7 +94,7 @@ Fetch::~Fetch() {
 // COA-2: a shared fetch goes on while its answer can still be stored, one that nobody may join ends with its requester, an
 // unsafe one is read to its end. FWD-7: what was begun for nobody is somebody's once it was joined.
 void Fetch::on_interest() noexcept {
-  if (!flight().in_background()) permit_.permit.to_foreground();
+  if (in_background_ && !flight().in_background()) permit_.permit.to_foreground();
   if (order_.ticket.wanted()) return;
   abandoned_ = true;
   if (goes_on_alone()) {

@@ -61,8 +61,8 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::be_admitted() {
 
 // LIM-1. Background work brings its own (FWD-7).
 asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
-  if (order_.permit) {
-    permit_.permit = std::move(order_.permit);
+  if (in_background_) {
+    if (!flight().in_background()) permit_.permit.to_foreground();  // joined before the fetch listened
     co_return std::nullopt;
   }
   auto& limiter = order_.origin->limiter;

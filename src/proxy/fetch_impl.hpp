@@ -104,6 +104,7 @@ class Fetch {
   base::SteadyTime started_{};
   base::SteadyTime keep_until_{};  // of what was stored
   std::uint64_t held_ = 0;         // bytes counted in shared_.flight_bytes
+  bool in_background_ = false;     // began with a permit of its own; a permit that is waited for is the limiter's to touch
   bool resumed_ = false;
   bool withdrawn_ = false;  // by a 304: what is stored is not for others any more
   bool storing_ = false;    // the answer may still end in the store
