@@ -10,7 +10,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: build run demo test conformance fuzz format clean packages-build packages-test packages-tools packages-compare
+.PHONY: build run demo test conformance fuzz format clean packages-build packages-test packages-tools packages-bench packages-compare
 
 build: packages-build
 	cmake --preset release -DWEIR_TESTS=OFF --log-level=WARNING
@@ -39,5 +39,5 @@ format: packages-tools
 clean:
 	rm -rf build
 
-packages-build packages-test packages-tools packages-compare: packages-%:
+packages-build packages-test packages-tools packages-bench packages-compare: packages-%:
 	@docker/install $*
