@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <iostream>
+#include <optional>
 
 #include "weir/config/load.hpp"
 #include "weir/daemon/daemon.hpp"
+#include "weir/daemon/notify.hpp"
 #include "weir/daemon/options.hpp"
 #include "weir/observe/build.hpp"
 #include "weir/observe/log.hpp"
@@ -39,24 +41,44 @@ void reopen_log() {
     weir::observe::log_error("log-not-reopened", {{"what", error.message()}});
 }
 
+// Tells the service manager that all threads still turn, as often as it asked for.
+class Watchdog {
+ public:
+  explicit Watchdog(weir::daemon::Daemon& daemon) : daemon_(daemon), interval_(weir::daemon::watchdog_interval()) {}
+  void look() {
+    auto const now = weir::base::Clock::now();
+    if (!interval_ || now - told_ < *interval_ / 4 || !daemon_.turns()) return;
+    told_ = now;
+    weir::daemon::notify_alive();
+  }
+
+ private:
+  weir::daemon::Daemon& daemon_;
+  std::optional<weir::base::Duration> interval_;
+  weir::base::SteadyTime told_{};
+};
+
 // Until TERM, INT or an operator's drain.
 weir::daemon::Ended serve(weir::daemon::Daemon& daemon, sigset_t const& signals) {
   using namespace std::chrono_literals;
+  Watchdog watchdog(daemon);
   while (!daemon.drain_requested()) {
-    int const signal = next_signal(signals, 200ms);
+    int const signal = next_signal(signals, 100ms);
     if (signal == SIGTERM || signal == SIGINT) break;
     if (signal == SIGUSR1) reopen_log();
-    if (signal == SIGHUP)
-      weir::observe::log_warning("reload-refused", {{"why", "this version reads its configuration at start only"}});
+    if (signal == SIGHUP) daemon.reload();
+    watchdog.look();
   }
+  weir::daemon::notify_stopping();
   return daemon.drain([&](weir::base::Duration patience) {
     int const signal = next_signal(signals, patience);
     if (signal == SIGUSR1) reopen_log();
+    watchdog.look();
     return signal == SIGTERM || signal == SIGINT;
   });
 }
 
-int run(weir::config::Settings settings) {
+int run(weir::config::Settings settings, weir::config::Sources const& sources) {
   namespace observe = weir::observe;
   auto const signals = block_signals();
   observe::LogOptions log;
@@ -69,9 +91,10 @@ int run(weir::config::Settings settings) {
   }
   int code = exit_run_time;
   try {
-    weir::daemon::Daemon daemon(std::move(settings));
+    weir::daemon::Daemon daemon(std::move(settings), [&sources] { return weir::daemon::load_again(sources); });
     for (auto const& address : daemon.addresses())
       observe::log_info("listening", {{"address", address}, {"version", observe::version}});
+    weir::daemon::notify_ready("serving");
     code = serve(daemon, signals) == weir::daemon::Ended::clean ? exit_ok : exit_unclean;
   } catch (std::exception const& error) { observe::log_error("cannot-run", {{"why", std::string_view(error.what())}}); }
   observe::stop_log();
@@ -101,5 +124,5 @@ int main(int argc, char** argv) {
     case Action::run:
       break;
   }
-  return run(std::move(*loaded.settings));
+  return run(std::move(*loaded.settings), options.sources);
 }

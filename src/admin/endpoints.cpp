@@ -121,6 +121,24 @@ Answer answer_hot(Sources const& sources, Call const& call) {
   return serialized(200, lists);
 }
 
+// LCY-2.
+Answer answer_reload(Reloaded const& reloaded) {
+  bj::array warnings, mistakes;
+  for (auto const& warning : reloaded.warnings) warnings.push_back(bj::value(observe::valid_utf8(warning)));
+  for (auto const& mistake : reloaded.mistakes) {
+    mistakes.push_back(bj::object{{"file", observe::valid_utf8(mistake.file)},
+                                  {"line", mistake.line},
+                                  {"column", mistake.column},
+                                  {"path", observe::valid_utf8(mistake.path)},
+                                  {"what", observe::valid_utf8(mistake.what)}});
+  }
+  if (mistakes.empty()) return serialized(200, bj::object{{"reloaded", true}, {"warnings", std::move(warnings)}});
+  return serialized(422, bj::object{{"error", "bad-configuration"},
+                                    {"detail", "the configuration that was there before stays in use"},
+                                    {"mistakes", std::move(mistakes)},
+                                    {"warnings", std::move(warnings)}});
+}
+
 Answer answer_metrics(Sources const& sources) {
   return {.body = sources.metrics(), .content_type = "text/plain; version=0.0.4; charset=utf-8"};
 }
@@ -185,6 +203,9 @@ Router admin_endpoints(Sources const& sources) {
       {.method = "GET", .path = "/v1/hot", .handler = [sources](Call const& call) { return answer_hot(sources, call); }});
   router.add({.method = "POST", .path = "/v1/purge", .changes = true, .handler = [sources](Call const& call) {
                 return answer_purge(sources, call);
+              }});
+  router.add({.method = "POST", .path = "/v1/reload", .changes = true, .handler = [sources](Call const&) {
+                return answer_reload(sources.reload());
               }});
   router.add({.method = "POST", .path = "/v1/drain", .changes = true, .handler = [sources](Call const&) {
                 sources.drain();

@@ -9,6 +9,7 @@
 
 #include <boost/asio/post.hpp>
 
+#include "site_names.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/key.hpp"
 #include "weir/config/load.hpp"
@@ -56,12 +57,15 @@ std::string make_cdn_loop_id(std::string const& configured) {
   return id + '-' + base::to_hex({reinterpret_cast<char const*>(&bits), sizeof bits});
 }
 
-std::map<std::string, std::unique_ptr<proxy::OriginState>> make_origins(config::Settings const& settings,
-                                                                        shield::Waker& waker) {
-  std::map<std::string, std::unique_ptr<proxy::OriginState>> origins;
-  for (auto const& [name, origin] : settings.origins)
-    origins.emplace(name, std::make_unique<proxy::OriginState>(waker, origin));
-  return origins;
+std::shared_ptr<proxy::Setup const> first_setup(config::Settings settings, shield::Waker& waker) {
+  auto setup = std::make_shared<proxy::Setup>();
+  for (auto const& [name, origin] : settings.origins) {
+    auto guard = std::make_shared<proxy::OriginGuard>(waker, origin);
+    setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin));
+  }
+  for (std::size_t i = 0; i < settings.sites.size(); ++i) setup->site_rows.push_back(i);
+  setup->settings = std::move(settings);
+  return setup;
 }
 
 store::ValkeyRules valkey_rules(config::Settings const& settings) {
@@ -97,37 +101,32 @@ std::unique_ptr<store::Store> make_store(config::Settings const& settings, cache
   return std::make_unique<store::ValkeyStore>(valkey_rules(settings), memory, purges, epochs);
 }
 
+}  // namespace
+
 std::vector<std::string> site_names(config::Settings const& settings) {
   std::vector<std::string> names;
   for (auto const& site : settings.sites) names.push_back(site.name);
   return names;
 }
 
-}  // namespace
-
-Daemon::Daemon(config::Settings settings)
-    : settings_(std::make_shared<config::Settings const>(std::move(settings))),
-      started_(base::read_clock()),
-      worker_count_(settings_->workers != 0 ? settings_->workers : usable_cores()),
-      epochs_(settings_->purge.max_epochs),
-      store_(make_store(*settings_, memory_, purges_, epochs_)),
+Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
+    : started_(base::read_clock()),
+      worker_count_(settings.workers != 0 ? settings.workers : usable_cores()),
+      epochs_(settings.purge.max_epochs),
+      store_(make_store(settings, memory_, purges_, epochs_)),
       valkey_(dynamic_cast<store::ValkeyStore*>(store_.get())),
       mailboxes_(worker_count_),
-      origins_(make_origins(*settings_, mailboxes_)),
+      setup_(first_setup(std::move(settings), mailboxes_)),
       flights_(mailboxes_, memory_, purges_),
-      metrics_(worker_count_, site_names(*settings_)),
-      shared_{*store_,    flights_, purges_,
-              epochs_,    memory_,  metrics_,
-              mailboxes_, origins_, make_cdn_loop_id(settings_->instance)} {
-  auto const configured = settings_->sites.front().policy.coalesce.max_bytes;
-  shared_.flight_bytes_max = configured != 0 ? configured : store_->stats().capacity / 4;
-  auto const most = descriptors_for_clients();
-  connections_.set_limits(settings_->limits.connections != 0 ? settings_->limits.connections : most,
-                          settings_->limits.connections_per_address);
+      metrics_(worker_count_, site_names(setup_->settings)),
+      shared_{*store_, flights_, purges_,    epochs_,
+              memory_, metrics_, mailboxes_, make_cdn_loop_id(setup_->settings.instance)},
+      load_(std::move(load)) {
+  apply_limits(setup_->settings);
   for (std::size_t i = 0; i < worker_count_; ++i) {
     workers_.push_back(
         std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
-    workers_.back()->use(settings_);
+    workers_.back()->use(setup_);
   }
   open_store();
   listen();
@@ -157,27 +156,24 @@ Daemon::~Daemon() {
 void Daemon::open_store() {
   if (valkey_ == nullptr) return;
   auto const wrong = valkey_->check_server(store_check_limit);
-  if (!wrong.empty() && !settings_->store.allow_evictable)
-    throw std::runtime_error("store " + settings_->store.address + ": " + wrong + " (or store.allow_evictable: true)");
-  if (!wrong.empty()) observe::log_warning("store-unfit", {{"address", settings_->store.address}, {"why", wrong}});
+  auto const& settings = setup_->settings.store;
+  if (!wrong.empty() && !settings.allow_evictable)
+    throw std::runtime_error("store " + settings.address + ": " + wrong + " (or store.allow_evictable: true)");
+  if (!wrong.empty()) observe::log_warning("store-unfit", {{"address", settings.address}, {"why", wrong}});
   for (auto& worker : workers_) valkey_->attach(worker->io());
 }
 
-void Daemon::listen() {
-  for (auto const& listen : settings_->listen) {
-    int const first = server::open_listener(listen.address, true);
-    auto const bound = server::bound_address(first);
-    addresses_.push_back(bound);
-    workers_.front()->listen(first, bound);
-    bool const one_only = bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
-    for (std::size_t i = 1; i < workers_.size(); ++i)
-      workers_[i]->listen(one_only ? dup(first) : server::open_listener(bound, false), bound);
-  }
+void Daemon::apply_limits(config::Settings const& settings) noexcept {
+  auto const configured = settings.sites.front().policy.coalesce.max_bytes;
+  shared_.flight_bytes_max.store(configured != 0 ? configured : store_->stats().capacity / 4);
+  auto const most = descriptors_for_clients();
+  connections_.set_limits(settings.limits.connections != 0 ? settings.limits.connections : most,
+                          settings.limits.connections_per_address);
 }
 
 // MR-1: a window in which a large share of requests was missed, and where.
 void Daemon::watch_miss_rate(base::SteadyTime now) {
-  auto const& rules = settings_->miss_rate;
+  auto const rules = setup()->settings.miss_rate;
   if (!rules.enabled || now - miss_window_began_ < rules.window) return;
   miss_window_began_ = now;
   std::uint64_t requests = 0, misses = 0;
@@ -205,17 +201,17 @@ void Daemon::start_admin() {
   gauges.evicted_main = [this] { return store_->stats().evicted_main; };
   gauges.limiter_queue = [this] {
     std::uint64_t queued = 0;
-    for (auto const& [name, origin] : origins_) queued += origin->limiter.stats().queued;
+    for (auto const& [name, origin] : setup()->origins) queued += origin->limiter.stats().queued;
     return queued;
   };
   gauges.breaker_state = [this] {
     int worst = 0;
-    for (auto const& [name, origin] : origins_) worst = std::max(worst, static_cast<int>(origin->breaker.state()));
+    for (auto const& [name, origin] : setup()->origins) worst = std::max(worst, static_cast<int>(origin->breaker.state()));
     return worst;
   };
   gauges.breaker_transitions = [this](shield::BreakerState to) {
     std::uint64_t all = 0;
-    for (auto const& [name, origin] : origins_) all += origin->breaker.transitions(to);
+    for (auto const& [name, origin] : setup()->origins) all += origin->breaker.transitions(to);
     return all;
   };
   if (valkey_ != nullptr) {
@@ -229,7 +225,7 @@ void Daemon::start_admin() {
   metrics_.set_gauges(std::move(gauges));
 
   auto const sources = admin_sources();
-  auto opened = admin::Server::open(settings_->admin, admin::admin_endpoints(sources), admin::open_endpoints(sources));
+  auto opened = admin::Server::open(setup_->settings.admin, admin::admin_endpoints(sources), admin::open_endpoints(sources));
   if (!opened) throw std::runtime_error(opened.error().text);
   admin_ = std::move(*opened);
 }
@@ -237,7 +233,7 @@ void Daemon::start_admin() {
 admin::Sources Daemon::admin_sources() {
   admin::Sources sources;
   sources.metrics = [this] { return metrics_.scrape(); };
-  sources.config = [this] { return config::dump_json(*settings_); };
+  sources.config = [this] { return config::dump_json(setup()->settings); };
   sources.flights = [this](std::size_t at_most) {
     std::vector<admin::FlightLine> lines;
     auto const now = base::Clock::now();
@@ -257,7 +253,8 @@ admin::Sources Daemon::admin_sources() {
     for (auto& key : keys) key.key = cache::describe_key(key.key);
     return keys;
   };
-  sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, *settings_, order); };
+  sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, setup()->settings, order); };
+  sources.reload = [this] { return reload(); };
   sources.drain = [this] { drain_requested_.store(true, std::memory_order_release); };
   return sources;
 }
@@ -274,7 +271,8 @@ admin::Stats Daemon::stats() const {
   stats.store_bytes = store.bytes;
   stats.store_max_bytes = store.capacity;
   stats.store_entries = store.entries;
-  for (auto const& [name, origin] : origins_) {
+  auto const now = setup();
+  for (auto const& [name, origin] : now->origins) {
     admin::OriginLine line;
     line.name = name;
     line.reached = origin->reached.load(std::memory_order_relaxed);
@@ -287,8 +285,9 @@ admin::Stats Daemon::stats() const {
 
 admin::Readiness Daemon::readiness() const {
   if (shared_.draining.load(std::memory_order_relaxed)) return {false, "draining"};
-  if (base::Clock::now() - started_.steady >= settings_->admin.ready_grace) return {true, ""};
-  for (auto const& [name, origin] : origins_)
+  auto const now = setup();
+  if (base::Clock::now() - started_.steady >= now->settings.admin.ready_grace) return {true, ""};
+  for (auto const& [name, origin] : now->origins)
     if (!origin->reached.load(std::memory_order_relaxed)) return {false, "origin " + name + " was not reached yet"};
   return {true, ""};
 }
@@ -299,21 +298,31 @@ std::size_t Daemon::sessions() const noexcept {
   return sessions;
 }
 
+bool Daemon::turns() noexcept {
+  seen_turns_.resize(workers_.size());
+  bool all = true;
+  for (std::size_t i = 0; i < workers_.size(); ++i) all = all && workers_[i]->turns() != seen_turns_[i];
+  for (std::size_t i = 0; all && i < workers_.size(); ++i) seen_turns_[i] = workers_[i]->turns();
+  return all;
+}
+
 bool Daemon::idle() const noexcept {
-  return sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0 && store_->is_idle();
+  std::size_t listeners = 0;
+  for (auto const& worker : workers_) listeners += worker->listeners();
+  return listeners + sessions() == 0 && shared_.fetches_under_way.load(std::memory_order_acquire) == 0 && store_->is_idle();
 }
 
 Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
-  auto const until = base::Clock::now() + settings_->drain.timeout;
-  shared_.draining.store(true, std::memory_order_release);
+  auto const until = base::Clock::now() + setup()->settings.drain.timeout;
+  {
+    std::lock_guard const lock(reload_mutex_);
+    shared_.draining.store(true, std::memory_order_release);
+    for (auto const& front : fronts_) server::forget_listener(front.bound);
+  }
   observe::log_info("drain-began", {{"sessions", sessions()}, {"flights", flights_.flights()}});
   for (auto& worker : workers_) worker->begin_drain();
-  // Listeners close on the workers; until each has had its turn, connections that were accepted may not be counted yet.
-  std::atomic<std::size_t> turns{0};
-  for (auto& worker : workers_) boost::asio::post(worker->io(), [&turns] { turns.fetch_add(1); });
   bool hurried = false;
-  while (!hurried && (turns.load() < workers_.size() || !idle()) && base::Clock::now() < until) hurried = wait(drain_look);
-  while (turns.load() < workers_.size()) wait(drain_look);  // `turns` lives in this frame
+  while (!hurried && !idle() && base::Clock::now() < until) hurried = wait(drain_look);
   auto const cut_off = sessions();
   for (auto& worker : workers_) worker->stop();
   for (auto& worker : workers_) worker->join();

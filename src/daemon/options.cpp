@@ -12,19 +12,25 @@
 namespace weir::daemon {
 namespace {
 
-bool read_file(std::string const& path, std::string& text) {
+// Empty, or what is wrong.
+std::string read_file(std::string const& path, std::string& text) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    std::cerr << "weir: cannot read " << path << ": " << std::strerror(errno) << '\n';
-    return false;
-  }
   std::ostringstream all;
-  all << in.rdbuf();
+  if (in) all << in.rdbuf();
+  if (!in || !all) return std::string("cannot be read: ") + std::strerror(errno);
   text = std::move(all).str();
-  return true;
+  return {};
 }
 
 }  // namespace
+
+config::Loaded load_again(config::Sources sources) {
+  if (!sources.file.empty()) {
+    if (auto const wrong = read_file(sources.file, sources.yaml); !wrong.empty())
+      return {std::nullopt, {{sources.file, 0, 0, "", wrong}}, {}};
+  }
+  return config::load(sources);
+}
 
 Options parse_options(int argc, char const* const* argv, char const* const* environment) {
   Options options;
@@ -66,7 +72,12 @@ Options parse_options(int argc, char const* const* argv, char const* const* envi
     if (auto const equals = text.find('='); equals != std::string_view::npos)
       sources.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
-  if (!sources.file.empty() && !read_file(sources.file, sources.yaml)) return options;
+  if (!sources.file.empty()) {
+    if (auto const wrong = read_file(sources.file, sources.yaml); !wrong.empty()) {
+      std::cerr << "weir: " << sources.file << ' ' << wrong << '\n';
+      return options;
+    }
+  }
   options.action = test ? Action::test : dump ? Action::dump : Action::run;
   return options;
 }

@@ -6,6 +6,8 @@
 namespace weir::observe {
 namespace {
 
+constexpr std::string_view other_site = "other";
+
 void put(Histogram& histogram, std::array<std::uint64_t, Histogram::bucket_count> const& bounds, std::uint64_t n) noexcept {
   auto const bucket = std::lower_bound(bounds.begin(), bounds.end(), n) - bounds.begin();
   histogram.buckets[static_cast<std::size_t>(bucket)].add();
@@ -20,7 +22,7 @@ void Histogram::observe(base::Duration d) noexcept {
 
 void Histogram::observe_number(std::uint64_t n) noexcept { put(*this, number_bounds, n); }
 
-WorkerMetrics::WorkerMetrics(std::size_t sites) : requests(sites * outcome_count) {}
+WorkerMetrics::WorkerMetrics(std::size_t sites) : requests((sites + max_added_sites) * outcome_count) {}
 
 Metrics::Metrics(std::size_t workers, std::vector<std::string> site_names)
     : sites_(std::move(site_names)), gauges_(std::make_shared<Gauges const>()) {
@@ -34,12 +36,24 @@ void Metrics::set_gauges(Gauges gauges) {
   gauges_.swap(next);
 }
 
+std::vector<std::size_t> Metrics::rows_of(std::vector<std::string> const& site_names) {
+  std::vector<std::size_t> rows;
+  auto const capacity = workers_.front()->requests.size() / outcome_count;
+  std::lock_guard const lock(gauges_mutex_);
+  for (auto const& name : site_names) {
+    auto at = std::find(sites_.begin(), sites_.end(), name);
+    if (at == sites_.end() && sites_.size() < capacity)
+      at = sites_.insert(sites_.end(), sites_.size() + 1 < capacity ? name : std::string(other_site));
+    rows.push_back(at == sites_.end() ? capacity - 1 : static_cast<std::size_t>(at - sites_.begin()));
+  }
+  return rows;
+}
+
 std::uint64_t Metrics::total(Outcome outcome) const noexcept {
   std::uint64_t sum = 0;
   for (auto const& worker : workers_) {
-    for (std::size_t site = 0; site < sites_.size(); ++site) {
-      sum += worker->requests[site * outcome_count + static_cast<std::size_t>(outcome)].value();
-    }
+    for (std::size_t i = static_cast<std::size_t>(outcome); i < worker->requests.size(); i += outcome_count)
+      sum += worker->requests[i].value();
   }
   return sum;
 }

@@ -259,12 +259,14 @@ void add_process(Page& page) {
 
 std::string Metrics::scrape() const {
   std::shared_ptr<Gauges const> gauges;
+  std::vector<std::string> sites;
   {
     std::lock_guard const lock(gauges_mutex_);
     gauges = gauges_;
+    sites = sites_;
   }
   Page page(workers_);
-  add_requests(page, sites_);
+  add_requests(page, sites);
   add_origin(page);
   add_protection(page, *gauges);
   add_coalescing(page, *gauges);

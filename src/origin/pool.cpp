@@ -58,10 +58,10 @@ asio::awaitable<Connected> Pool::open(base::SteadyTime due) {
   if (dialled != wire::Dialled::connected) co_return Connected{nullptr, failure_of(dialled)};
 
   auto connection = std::make_unique<Connection>(std::make_shared<wire::Stream>(std::move(socket)));
-  if (tls_) {
+  if (auto const tls = tls_) {  // a reload may take both while this waits
     connection->deadline.expires_at(due);
-    auto const& name = settings_.tls.server_name.empty() ? address_.host : settings_.tls.server_name;
-    auto const error = co_await connection->stream->start_tls_client(*tls_, name);
+    std::string const name = settings_.tls.server_name.empty() ? address_.host : settings_.tls.server_name;
+    auto const error = co_await connection->stream->start_tls_client(*tls, name);
     bool const late = connection->deadline.expired();
     connection->deadline.clear();
     if (error) co_return Connected{nullptr, late ? FailureKind::connect_timeout : FailureKind::tls};
@@ -70,6 +70,7 @@ asio::awaitable<Connected> Pool::open(base::SteadyTime due) {
 }
 
 void Pool::keep(std::unique_ptr<Connection> connection) {
+  if (retired_) return;
   connection->deadline.clear();
   connection->idle_since = base::Clock::now();
   idle_.push_back(std::move(connection));
@@ -77,6 +78,22 @@ void Pool::keep(std::unique_ptr<Connection> connection) {
 }
 
 void Pool::close_idle() noexcept { idle_.clear(); }
+
+bool Pool::same_peer(config::Origin const& settings) const noexcept {
+  return settings.servers == settings_.servers && settings.tls.verify == settings_.tls.verify &&
+         settings.tls.ca_file == settings_.tls.ca_file && settings.tls.server_name == settings_.tls.server_name;
+}
+
+void Pool::use(config::Origin const& settings, std::shared_ptr<asio::ssl::context> tls) {
+  settings_ = settings;
+  tls_ = std::move(tls);
+  while (idle_.size() > settings_.pool.idle) idle_.pop_front();
+}
+
+void Pool::retire() noexcept {
+  retired_ = true;
+  close_idle();
+}
 
 void Pool::sweep(base::SteadyTime now) noexcept {
   while (!idle_.empty() && now - idle_.front()->idle_since >= settings_.pool.idle_time) idle_.pop_front();

@@ -50,6 +50,7 @@ void Exchange::begin(Client& client, http::Request const& request, base::Now now
   seen_ = false;
   came_ = now;
   settings_ = local_.settings.get();
+  snapshot_ = local_.snapshot.get();
   written_ = 0;
   begun_.clear();
   key_.clear();
@@ -122,7 +123,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
   if (client_->trusted) believe_scheme();
   routed_ = route(settings(), request_);
   if (routed_.site == nullptr) return refuse(421);
-  origin_ = local_.shared.origins.at(routed_.site->origin).get();
+  origin_ = snapshot_->of_site[routed_.site_index].state.get();
   if (!seen_) edit_request();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
 

@@ -27,11 +27,11 @@ cache::Representation representation(int status, std::string_view etag, std::str
 }  // namespace
 
 bool Exchange::keep_alive() const noexcept {
-  return request_.keep_alive && !close_ && !local_.shared.draining.load(std::memory_order_relaxed);
+  return request_.keep_alive && !close_ && !client_->retiring && !local_.shared.draining.load(std::memory_order_relaxed);
 }
 
 void Exchange::count(Outcome outcome) noexcept {
-  local_.metrics.request(routed_.site_index, outcome);
+  local_.metrics.request(snapshot_->setup->site_rows[routed_.site_index], outcome);
   local_.metrics.request_seconds.observe(base::Clock::now() - came_.steady);
   if (!key_.empty()) local_.hot.count(outcome, cache::view(key_), hash_);
   if (outcome != Outcome::collapsed) return;

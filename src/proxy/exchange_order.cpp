@@ -41,7 +41,7 @@ FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass
   order.policy = &policy;
   order.site = routed_.site->name;
   order.origin = origin_;
-  order.pool = local_.pools.at(routed_.site->origin).get();
+  order.pool = snapshot_->of_site[routed_.site_index].pool.get();  // `settings` keeps it
   order.request =
       make_forward(request_, target_, decision_.forward, policy, origin_->settings, order.pool->address().authority,
                    {client_->address, client_->trusted}, local_.shared.cdn_loop_id);

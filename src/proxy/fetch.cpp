@@ -268,7 +268,8 @@ cache::Storability Fetch::judge() {
     verdict.reason = reason;
     verdict.response_caused = false;
   };
-  if (verdict.store && shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max)
+  if (verdict.store &&
+      shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max.load(std::memory_order_relaxed))
     refuse(cache::NotStored::memory);
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())

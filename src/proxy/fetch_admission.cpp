@@ -39,8 +39,22 @@ bool is_origin_health_failure(FailureKind kind) noexcept {
   }
 }
 
-OriginState::OriginState(shield::Waker& waker, config::Origin s)
-    : settings(std::move(s)), limiter(waker, settings.limiter), breaker(rules_of(settings.breaker)) {}
+OriginGuard::OriginGuard(shield::Waker& waker, config::Origin const& settings)
+    : limiter(waker, settings.limiter), breaker(rules_of(settings.breaker)) {}
+
+void OriginGuard::use(config::Origin const& settings) noexcept {
+  limiter.set_rules(settings.limiter);
+  breaker.set_rules(rules_of(settings.breaker));
+}
+
+OriginState::OriginState(std::shared_ptr<OriginGuard> g, config::Origin s)
+    : guard(std::move(g)),
+      settings(std::move(s)),
+      address(origin::parse_address(settings.servers.front()).value()),  // the loader checked it
+      tls(address.tls ? origin::make_tls_context(settings.tls) : nullptr),
+      limiter(guard->limiter),
+      breaker(guard->breaker),
+      reached(guard->reached) {}
 
 // CB-1: asked before queueing and again with the permit, as the origin may have died meanwhile.
 asio::awaitable<Fetch::MaybeFailure> Fetch::be_admitted() {

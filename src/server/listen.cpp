@@ -1,10 +1,12 @@
 #include "weir/server/worker.hpp"
 
+#include <linux/filter.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -70,6 +72,20 @@ int open_listener(std::string const& address, bool first) {
     fail(address, "bind", error);
   }
   return descriptor;
+}
+
+void refuse_handshakes(int descriptor) noexcept {
+  // The filter sees TCP's header, with the flags in byte 13; only a first segment has SYN.
+  constexpr std::uint32_t syn = 0x02, all = 0xffffffff;
+  std::array<sock_filter, 4> code{{BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13), BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, syn, 0, 1),
+                                   BPF_STMT(BPF_RET | BPF_K, 0), BPF_STMT(BPF_RET | BPF_K, all)}};
+  sock_fprog const program{static_cast<unsigned short>(code.size()), code.data()};
+  // A kernel that forbids it leaves the moment between the last accept and the close.
+  setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
+}
+
+void forget_listener(std::string const& address) noexcept {
+  if (address.starts_with("unix:")) unlink(address.c_str() + 5);
 }
 
 std::string bound_address(int descriptor) {

@@ -1,9 +1,13 @@
 #include "weir/server/session.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "weir/observe/log.hpp"
+#include "weir/proxy/client_address.hpp"
 #include "weir/server/worker.hpp"
 
 namespace weir::server {
@@ -14,14 +18,16 @@ constexpr int turns = 32;
 // After a refusal: what the peer may still send before its connection is closed over its unread bytes.
 constexpr std::size_t linger_bytes = std::size_t{256} * 1024;
 constexpr base::Duration linger_time = std::chrono::seconds(2);
+// At a drain: how long an idle connection is kept for a request that its client sent before it could know.
+constexpr base::Duration last_moment = std::chrono::milliseconds(500);
 static_assert(config::Limits::most_header_count <= wire::max_field_count);
 
 }  // namespace
 
-Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, bool trusted)
-    : worker_(worker), client_(std::move(stream), worker.local().inboxes) {
+Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, void const* door)
+    : worker_(worker), door_(door), client_(std::move(stream), worker.local().inboxes) {
   client_.address = std::move(address);
-  client_.trusted = trusted;
+  judge_peer();
   on_due = [](Timed& timed) noexcept {
     auto& self = static_cast<Session&>(timed);
     self.timed_out_ = true;
@@ -32,8 +38,17 @@ Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::stri
 
 Session::~Session() = default;
 
-void Session::end_when_idle() noexcept {
-  if (idle_ && !client_.stream().has_bytes()) client_.stream().close();  // a request that came is owed its answer
+void Session::judge_peer() {
+  auto const& local = worker_.local();
+  setup_number_ = local.snapshot->setup->number;
+  client_.trusted = proxy::in_networks(client_.address, local.settings->trusted_proxies);
+}
+
+void Session::retire() {
+  client_.retiring = true;
+  if (!idle_) return;
+  auto const moment = std::min(last_moment, worker_.local().settings->drain.timeout / 2);
+  worker_.timekeeper().watch(*this, Limit::last, base::Clock::now() + moment);
 }
 
 asio::awaitable<void> Session::run() {
@@ -79,15 +94,19 @@ asio::awaitable<void> Session::run() {
 // Between requests: no buffer, no head begun.
 asio::awaitable<bool> Session::wait_idle() {
   auto& local = worker_.local();
-  if (local.shared.draining.load(std::memory_order_relaxed)) co_return client_.stream().has_bytes();
   local.inboxes.give(std::move(client_.inbox));
   client_.rest();
   idle_ = true;
-  worker_.timekeeper().watch(*this, Limit::idle, base::Clock::now() + local.settings->limits.idle_timeout);
+  if (client_.retiring || local.shared.draining.load(std::memory_order_relaxed))
+    retire();
+  else
+    worker_.timekeeper().watch(*this, Limit::idle, base::Clock::now() + local.settings->limits.idle_timeout);
   auto const error = co_await client_.stream().wait_readable();
   idle_ = false;
   Timekeeper::unwatch(*this);
-  co_return !error && !timed_out_;
+  // A request that came in the last moment is owed its answer.
+  if (std::exchange(timed_out_, false)) co_return client_.stream().has_bytes();
+  co_return !error;
 }
 
 // A head has begun and is not whole.
@@ -149,6 +168,7 @@ Session::Next Session::serve_ready() {
 Session::Next Session::serve_one(wire::RequestHead const& head, base::Now now) {
   auto& local = worker_.local();
   auto const most = local.settings->limits.requests_per_connection;
+  if (setup_number_ != local.snapshot->setup->number) judge_peer();
   scanned_ = 0;
   if (head_began_) {
     head_began_ = false;

@@ -9,6 +9,12 @@ void Timekeeper::watch(Timed& timed, Limit kind, base::SteadyTime due) {
   if (!stopped_ && (!waiting_ || timer_.expiry() > due)) arm(due);
 }
 
+void Timekeeper::cap(Limit kind, base::SteadyTime due) {
+  auto& queue = queues_[static_cast<std::size_t>(kind)];
+  for (auto& timed : queue) timed.due = std::min(timed.due, due);
+  if (!queue.empty() && !stopped_ && (!waiting_ || timer_.expiry() > queue.front().due)) arm(queue.front().due);
+}
+
 void Timekeeper::arm(base::SteadyTime due) {
   timer_.expires_at(due);
   waiting_ = true;

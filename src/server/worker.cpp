@@ -1,5 +1,7 @@
 #include "weir/server/worker.hpp"
 
+#include <utility>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -16,6 +18,8 @@ namespace {
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 // Without descriptors left, accepting is tried again after this (PITFALLS: accept errors).
 constexpr base::Duration accept_pause = std::chrono::milliseconds(100);
+// A listener that goes away waits so long for handshakes that have begun.
+constexpr base::Duration handshake_time = std::chrono::milliseconds(100);
 
 void log_end(std::exception_ptr failure) {
   if (!failure) return;
@@ -53,10 +57,9 @@ bool ConnectionCount::enter(std::string const& address) {
     return false;
   }
   auto const by_address = by_address_limit_.load(std::memory_order_relaxed);
-  if (by_address == 0) return true;
   std::lock_guard const lock(mutex_);
-  auto& count = by_address_[address];
-  if (count < by_address) {
+  auto& count = by_address_[address];  // without a limit too: a reload may set one
+  if (by_address == 0 || count < by_address) {
     ++count;
     return true;
   }
@@ -74,6 +77,7 @@ void ConnectionCount::leave(std::string const& address) noexcept {
 struct Worker::Listener {
   asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor;
   std::string address;
+  bool retiring = false;
 };
 
 Worker::Worker(std::uint16_t index, proxy::Shared& shared, observe::WorkerMetrics& metrics, ConnectionCount& connections)
@@ -83,19 +87,34 @@ Worker::Worker(std::uint16_t index, proxy::Shared& shared, observe::WorkerMetric
 
 Worker::~Worker() { io_.shutdown(); }
 
-void Worker::use(std::shared_ptr<config::Settings const> settings) {
-  local_.settings = std::move(settings);
-  for (auto const& [name, state] : local_.shared.origins) {
-    if (local_.pools.contains(name)) continue;
-    auto const address = origin::parse_address(state->settings.servers.front());
-    WEIR_ASSERT(address.has_value());  // the loader checked it
-    auto tls = address->tls ? origin::make_tls_context(state->settings.tls) : nullptr;
-    local_.pools.emplace(name, std::make_unique<origin::Pool>(io_, state->settings, *address, std::move(tls)));
+// LCY-2: pools stay, by origin name, unless their connections lead to what is now another peer.
+void Worker::use(std::shared_ptr<proxy::Setup const> setup) {
+  std::map<std::string, std::shared_ptr<origin::Pool>> pools;
+  for (auto const& [name, state] : setup->origins) {
+    auto const old = local_.pools.find(name);
+    if (old != local_.pools.end() && old->second->same_peer(state->settings)) {
+      old->second->use(state->settings, state->tls);
+      pools.insert(local_.pools.extract(old));
+    } else {
+      pools.emplace(name, std::make_shared<origin::Pool>(io_, state->settings, state->address, state->tls));
+    }
   }
+  for (auto const& [name, pool] : local_.pools) pool->retire();
+  local_.pools = std::move(pools);
+  auto snapshot = std::make_shared<proxy::Snapshot>();
+  for (auto const& site : setup->settings.sites)
+    snapshot->of_site.push_back({setup->origins.at(site.origin), local_.pools.at(site.origin)});
+  snapshot->setup = std::move(setup);
+  local_.settings = {snapshot, &snapshot->setup->settings};
+  local_.snapshot = std::move(snapshot);
+  auto const& limits = local_.settings->limits;
+  auto const now = base::Clock::now();
+  timekeeper_.cap(Limit::idle, now + limits.idle_timeout);
+  timekeeper_.cap(Limit::head, now + limits.header_timeout);
 }
 
 void Worker::listen(int descriptor, std::string address) {
-  auto listener = std::make_unique<Listener>(
+  auto listener = std::make_shared<Listener>(
       Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address)});
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
@@ -103,10 +122,13 @@ void Worker::listen(int descriptor, std::string address) {
   listener->acceptor.assign(asio::generic::stream_protocol(bound.ss_family, 0), descriptor);
   listener->acceptor.non_blocking(true);
   listeners_.push_back(std::move(listener));
+  listener_count_.fetch_add(1, std::memory_order_acq_rel);
+  if (running_) asio::co_spawn(io_, accept(listeners_.back()), log_end);
 }
 
 void Worker::start() {
-  for (auto& listener : listeners_) asio::co_spawn(io_, accept(*listener), log_end);
+  running_ = true;
+  for (auto& listener : listeners_) asio::co_spawn(io_, accept(listener), log_end);
   asio::co_spawn(io_, housekeeping(), log_end);
   thread_ = std::thread([this] {
     for (;;) {
@@ -120,13 +142,13 @@ void Worker::start() {
   });
 }
 
-asio::awaitable<void> Worker::accept(Listener& listener) {
+asio::awaitable<void> Worker::accept(std::shared_ptr<Listener> listener) {
   asio::basic_waitable_timer<base::Clock> pause(io_);
-  while (listener.acceptor.is_open()) {
-    auto [error, socket] = co_await listener.acceptor.async_accept(tuple);
+  while (listener->acceptor.is_open()) {
+    auto [error, socket] = co_await listener->acceptor.async_accept(tuple);
     if (!error) {
-      open_session(std::move(socket), listener);
-    } else if (listener.acceptor.is_open()) {
+      open_session(std::move(socket), *listener);
+    } else if (listener->acceptor.is_open()) {
       local_.metrics.client_accept_errors.add();
       pause.expires_after(accept_pause);
       co_await pause.async_wait(tuple);
@@ -144,9 +166,9 @@ void Worker::open_session(wire::Stream::Socket socket, Listener const& listener)
     boost::system::error_code ignored;  // Nagle is slower, not wrong
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   }
-  bool const trusted = proxy::in_networks(address, local_.settings->trusted_proxies);
   auto session =
-      std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), trusted);
+      std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), &listener);
+  if (listener.retiring) session->retire();
   sessions_.push_back(*session);
   session_count_.fetch_add(1, std::memory_order_acq_rel);
   local_.metrics.connections.fetch_add(1, std::memory_order_relaxed);
@@ -169,26 +191,49 @@ asio::awaitable<void> Worker::housekeeping() {
     second.expires_after(std::chrono::seconds(1));
     co_await second.async_wait(tuple);
     auto const now = base::read_clock();
+    turns_.fetch_add(1, std::memory_order_relaxed);
     for (auto& [name, pool] : local_.pools) pool->sweep(now.steady);
     if (each_second_) each_second_(now);
   }
 }
 
+void Worker::retire(std::shared_ptr<Listener> const& listener) {
+  if (std::exchange(listener->retiring, true)) return;
+  refuse_handshakes(listener->acceptor.native_handle());
+  for (auto& session : sessions_)
+    if (session.door() == listener.get()) session.retire();
+  asio::co_spawn(io_, close(listener), log_end);
+}
+
+asio::awaitable<void> Worker::close(std::shared_ptr<Listener> listener) {
+  asio::basic_waitable_timer<base::Clock> handshakes(io_);
+  handshakes.expires_after(handshake_time);
+  co_await handshakes.async_wait(tuple);
+  // Connections that the kernel has completed are owed an answer.
+  for (;;) {
+    boost::system::error_code error;
+    asio::generic::stream_protocol::socket socket(io_);
+    listener->acceptor.accept(socket, error);
+    if (error) break;
+    open_session(std::move(socket), *listener);
+  }
+  boost::system::error_code ignored;  // it is closed either way
+  listener->acceptor.close(ignored);
+  std::erase(listeners_, listener);
+  listener_count_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void Worker::stop_listening(std::string const& address) {
+  auto const all = listeners_;
+  for (auto const& listener : all)
+    if (listener->address == address) retire(listener);
+}
+
 void Worker::begin_drain() {
   asio::post(io_, [this] {
-    for (auto& listener : listeners_) {
-      // Connections that the kernel has completed already are owed an answer.
-      for (;;) {
-        boost::system::error_code error;
-        asio::generic::stream_protocol::socket socket(io_);
-        listener->acceptor.accept(socket, error);
-        if (error) break;
-        open_session(std::move(socket), *listener);
-      }
-      boost::system::error_code ignored;  // it is closed either way
-      listener->acceptor.close(ignored);
-    }
-    for (auto& session : sessions_) session.end_when_idle();
+    auto const all = listeners_;
+    for (auto const& listener : all) retire(listener);
+    for (auto& session : sessions_) session.retire();
   });
 }
 

@@ -431,7 +431,7 @@ TEST(Origin, PermitsReturnAfterEveryWayOut) {
     EXPECT_EQ(late.read().status, 504);
     ASSERT_TRUE(weir.waits_until_no_flights());
     EXPECT_EQ(weir.metric("weir_origin_inflight"), 0);
-    auto const stats = weir.daemon().shared().origins.at("default")->limiter.stats();
+    auto const stats = weir.daemon().setup()->origins.at("default")->limiter.stats();
     EXPECT_EQ(stats.fetches + stats.uploads + stats.streams + stats.queued + stats.background, 0U);
   }
 }

@@ -106,7 +106,7 @@ void one_round(Weir& weir, Random& random) {
 bool all_came_back(Weir& weir) {
   auto& daemon = weir.daemon();
   auto const& shared = daemon.shared();
-  auto const permits = shared.origins.begin()->second->limiter.stats();
+  auto const permits = daemon.setup()->origins.begin()->second->limiter.stats();
   return permits.fetches + permits.background + permits.uploads + permits.streams + permits.queued == 0 &&
          daemon.flights().flights() == 0 && daemon.flights().waiting() == 0 && shared.flight_bytes.load() == 0 &&
          shared.fetches_under_way.load() == 0 && daemon.sessions() == 0;

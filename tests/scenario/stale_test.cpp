@@ -133,7 +133,7 @@ TEST(Stale, WhoJoinsARefreshMakesItForeground) {
   weir.turn(25s);
   get(weir.port(), "/x");
   ASSERT_TRUE(origin.waits_for_calls(2));
-  auto const& limiter = weir.daemon().shared().origins.begin()->second->limiter;
+  auto const& limiter = weir.daemon().setup()->origins.begin()->second->limiter;
   EXPECT_EQ(limiter.stats().background, 1U);
   weir.turn(5s);
   Burst burst(weir.port(), 10);

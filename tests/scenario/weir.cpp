@@ -20,14 +20,19 @@ void look_again(boost::asio::io_context& io) {
   });
 }
 
-config::Settings settings_for(std::string const& origin_url, std::string const& yaml, std::string const& listen) {
+config::Loaded load(std::string const& origin_url, std::string const& yaml, std::string const& listen) {
   config::Sources sources;
   sources.file = "scenario.yaml";
   sources.yaml = "version: 1\n" + yaml;
   sources.origin = origin_url;
-  sources.listen = {listen};
-  sources.set = {{"admin.listen", "127.0.0.1:0"}, {"workers", "2"}};
-  auto loaded = config::load(sources);
+  if (!yaml.starts_with("listen:")) sources.listen = {listen};
+  sources.set = {{"admin.listen", "127.0.0.1:0"}};
+  if (yaml.find("workers:") == std::string::npos) sources.set.emplace_back("workers", "2");
+  return config::load(sources);
+}
+
+config::Settings settings_for(std::string const& origin_url, std::string const& yaml, std::string const& listen) {
+  auto loaded = load(origin_url, yaml, listen);
   std::string mistakes;
   for (auto const& mistake : loaded.mistakes) mistakes += mistake.text() + '\n';
   if (!loaded.settings) throw std::runtime_error("scenario settings: " + mistakes);
@@ -37,13 +42,25 @@ config::Settings settings_for(std::string const& origin_url, std::string const& 
 }  // namespace
 
 Weir::Weir(std::string const& origin_url, std::string const& yaml, std::string const& listen)
-    : daemon_(std::make_unique<daemon::Daemon>(settings_for(origin_url, yaml, listen))) {
+    : yaml_(std::make_shared<std::string>(yaml)),
+      origin_url_(origin_url),
+      listen_(listen),
+      daemon_(std::make_unique<daemon::Daemon>(settings_for(origin_url, yaml, listen), [origin_url, listen, now = yaml_] {
+        return load(origin_url, *now, listen);
+      })) {
   std::signal(SIGPIPE, SIG_IGN);  // as main does
-  auto const& address = daemon_->addresses().front();
+  auto const address = daemon_->addresses().front();
   if (!address.starts_with("unix:")) port_ = static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
 }
 
 Weir::~Weir() = default;
+
+std::vector<std::string> Weir::reload(std::string const& yaml) {
+  edit(yaml);
+  std::vector<std::string> mistakes;
+  for (auto const& mistake : daemon_->reload().mistakes) mistakes.push_back(mistake.path + ": " + mistake.what);
+  return mistakes;
+}
 
 void Weir::turn(base::Duration by) {
   base::turn_clock(by);

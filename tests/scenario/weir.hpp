@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "support/burst.hpp"
 #include "support/cache_status.hpp"
@@ -35,6 +36,11 @@ class Weir {
   std::uint16_t admin_port() const noexcept { return daemon_->admin_port(); }
   daemon::Daemon& daemon() noexcept { return *daemon_; }
 
+  // Reloads with other settings, those beside them as before. The mistakes, by path and what is wrong; empty: done.
+  std::vector<std::string> reload(std::string const& yaml);
+  // What an operator's reload finds from now on.
+  void edit(std::string const& yaml) { *yaml_ = yaml; }
+
   // Everybody's clock goes on by `by` at once; what falls due happens now.
   void turn(base::Duration by);
 
@@ -48,6 +54,8 @@ class Weir {
   double metric(std::string const& sample);
 
  private:
+  std::shared_ptr<std::string> yaml_;
+  std::string origin_url_, listen_;
   std::unique_ptr<daemon::Daemon> daemon_;
   std::uint16_t port_ = 0;
 };

@@ -1,5 +1,5 @@
 // What the admin listener tells and asks of the rest of Weir, as functions, so that it knows none of the parts. All are
-// called on the admin thread, one at a time, and must not wait for a worker. Owner: the daemon.
+// called on the admin thread, one at a time, and but for a reload must not wait for a worker. Owner: the daemon.
 #pragma once
 
 #include <array>
@@ -12,6 +12,7 @@
 
 #include "weir/admin/router.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/config/load.hpp"
 #include "weir/observe/cookie_names.hpp"
 #include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
@@ -56,6 +57,11 @@ struct Readiness {
   std::string why;  // when not: "draining", "no origin reached yet"
 };
 
+struct Reloaded {
+  std::vector<config::Mistake> mistakes;  // not empty: nothing has changed
+  std::vector<std::string> warnings;
+};
+
 struct Sources {
   std::function<std::string()> metrics;  // the page
   std::function<std::string()> config;   // JSON, secrets hidden
@@ -64,7 +70,8 @@ struct Sources {
   std::function<Readiness()> readiness;
   std::function<std::vector<observe::HotKey>(observe::Hot what, std::size_t at_most)> hot;  // keys readable
   std::function<proxy::PurgeResult(proxy::PurgeOrder const&)> purge;
-  std::function<void()> drain;  // returns at once
+  std::function<Reloaded()> reload;  // waits until all workers have it
+  std::function<void()> drain;       // returns at once
 };
 
 // Of requests that were answered from the store or an origin, the share that needed no fetch of their own: hits, stale

@@ -1,15 +1,18 @@
 // The owner of everything (DESIGN "Who owns what"): members stand in the order in which they are made; they die in the
-// reverse. Threads: one thread makes it, starts it, drains it and destroys it.
+// reverse. Threads: one thread makes it, starts it, drains it and destroys it; `reload` and `setup` may be called from any.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include "weir/admin/server.hpp"
 #include "weir/admin/sources.hpp"
+#include "weir/config/load.hpp"
 #include "weir/server/worker.hpp"
 #include "weir/store/memory_store.hpp"
 #include "weir/store/valkey_store.hpp"
@@ -21,15 +24,24 @@ enum class Ended : std::uint8_t { unclean, clean };
 class Daemon {
  public:
   // Opens every listener and starts the threads. Throws std::exception whose message tells the operator what to mend.
-  explicit Daemon(config::Settings settings);
+  // `load`: reads the configuration again, for a reload.
+  explicit Daemon(config::Settings settings, std::function<config::Loaded()> load = {});
   ~Daemon();
+
+  // LCY-2: takes the configuration as it is now, without dropping a connection or the cache; with any mistake nothing
+  // changes. Returns when all workers have it. The second takes what was loaded already.
+  admin::Reloaded reload();
+  admin::Reloaded reload(config::Loaded loaded);
+  std::shared_ptr<proxy::Setup const> setup() const;
 
   // Stops accepting, finishes requests and their fetches, at most `drain.timeout`; then stops the workers. `wait` is called
   // again and again: it waits for so long, or less, and returns true to end at once. Unclean: requests were cut off.
   Ended drain(std::function<bool(base::Duration)> const& wait);
+  // Whether every worker has turned since this was last asked, for a watchdog. From the thread that drains.
+  bool turns() noexcept;
   bool drain_requested() const noexcept { return drain_requested_.load(std::memory_order_acquire); }
 
-  std::vector<std::string> const& addresses() const noexcept { return addresses_; }  // as bound
+  std::vector<std::string> addresses() const;  // that are listened on, as bound
   std::uint16_t admin_port() const noexcept { return admin_ ? admin_->port() : 0; }
 
   // For tests: the parts that they look at.
@@ -43,7 +55,17 @@ class Daemon {
   std::size_t sessions() const noexcept;
 
  private:
+  // An address as it is configured and as it is bound: the port may be the system's choice.
+  struct Front {
+    std::string configured, bound;
+  };
+  struct Opening;
+  struct Next;
+
   void open_store();
+  void apply_limits(config::Settings const& settings) noexcept;
+  Next prepare(config::Loaded& loaded);
+  void publish(Next& next);
   void listen();
   void watch_miss_rate(base::SteadyTime now);  // on the first worker
   void start_admin();
@@ -52,7 +74,6 @@ class Daemon {
   admin::Readiness readiness() const;
   bool idle() const noexcept;
 
-  std::shared_ptr<config::Settings const> settings_;
   base::Now started_;
   std::size_t worker_count_;
   cache::MemoryAccount memory_;
@@ -61,14 +82,18 @@ class Daemon {
   std::unique_ptr<store::Store> store_;
   store::ValkeyStore* valkey_ = nullptr;  // the same, if it is one
   proxy::Mailboxes mailboxes_;
-  std::map<std::string, std::unique_ptr<proxy::OriginState>> origins_;
+  mutable std::mutex setup_mutex_;  // guards the pointer
+  std::shared_ptr<proxy::Setup const> setup_;
   shield::FlightTable flights_;
   observe::Metrics metrics_;
   server::ConnectionCount connections_;
   proxy::Shared shared_;
   std::vector<std::unique_ptr<server::Worker>> workers_;
-  std::vector<std::string> addresses_;
-  base::SteadyTime miss_window_began_{};  // the first worker's, once it runs
+  std::function<config::Loaded()> load_;
+  mutable std::mutex reload_mutex_;  // one reload at a time, none during a drain; guards all below but what is atomic
+  std::vector<Front> fronts_;
+  std::vector<std::uint64_t> seen_turns_;  // the draining thread's
+  base::SteadyTime miss_window_began_{};   // the first worker's, once it runs
   std::atomic<bool> drain_requested_{false};
   std::unique_ptr<admin::Server> admin_;
 };

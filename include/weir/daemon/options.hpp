@@ -20,4 +20,7 @@ struct Options {
 // Reads the file that -c names; a file that cannot be read is explained on standard error, exit code 2.
 Options parse_options(int argc, char const* const* argv, char const* const* environment);
 
+// LCY-2: from the same sources, with the file as it is now. Any thread.
+config::Loaded load_again(config::Sources sources);
+
 }  // namespace weir::daemon

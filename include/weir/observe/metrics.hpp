@@ -151,11 +151,16 @@ struct Gauges {
   std::function<std::uint64_t(std::size_t operation)> store_errors;  // in the order of the labels; null: no shared store
 };
 
+// Sites that reloads may add; what comes beyond counts as the site `other`.
+inline constexpr std::size_t max_added_sites = 64;
+
 class Metrics {
  public:
   Metrics(std::size_t workers, std::vector<std::string> site_names);
   WorkerMetrics& worker(std::size_t index) noexcept { return *workers_[index]; }
   void set_gauges(Gauges gauges);
+  // For each site its row in WorkerMetrics::requests; a name has the same for good.
+  std::vector<std::size_t> rows_of(std::vector<std::string> const& site_names);
   // From the admin thread and signal handling; atomic.
   std::atomic<std::uint64_t> reloads_ok{0}, reloads_bad{0}, purges_soft{0}, purges_hard{0}, purges_invalid{0},
       miss_rate_anomalies{0};
@@ -172,9 +177,9 @@ class Metrics {
   std::uint64_t total_with_credential_cookie() const noexcept;
 
  private:
-  std::vector<std::string> sites_;
   std::vector<std::unique_ptr<WorkerMetrics>> workers_;
-  mutable std::mutex gauges_mutex_;  // guards the pointer alone; the calls out happen without it
+  mutable std::mutex gauges_mutex_;  // guards the names and the pointer; the calls out happen without it
+  std::vector<std::string> sites_;
   std::shared_ptr<Gauges const> gauges_;
 };
 

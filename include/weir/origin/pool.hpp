@@ -45,7 +45,7 @@ struct Connected {
 
 class Pool {
  public:
-  // `settings` stays valid as long as the pool; `tls` is null for plain origins.
+  // `tls` is null for plain origins.
   Pool(asio::io_context& io, config::Origin const& settings, Address address, std::shared_ptr<asio::ssl::context> tls);
   ~Pool();
 
@@ -54,6 +54,11 @@ class Pool {
   // Back after a whole exchange that left it usable. Over the bound the oldest goes.
   void keep(std::unique_ptr<Connection> connection);
   void close_idle() noexcept;
+  // A reload (LCY-2). `same_peer`: whether a connection of this pool is as good as one that such settings would make.
+  bool same_peer(config::Origin const& settings) const noexcept;
+  void use(config::Origin const& settings, std::shared_ptr<asio::ssl::context> tls);
+  // Another pool took its place: from now on it keeps nothing.
+  void retire() noexcept;
   // Drops what was idle for too long; the worker calls it now and then.
   void sweep(base::SteadyTime now) noexcept;
   std::size_t idle() const noexcept { return idle_.size(); }
@@ -64,10 +69,11 @@ class Pool {
   asio::awaitable<Connected> open(base::SteadyTime due);
 
   asio::io_context& io_;
-  config::Origin const& settings_;
+  config::Origin settings_;
   Address address_;
   std::shared_ptr<asio::ssl::context> tls_;
   std::deque<std::unique_ptr<Connection>> idle_;
+  bool retired_ = false;
   wire::Dialer dialer_;
 };
 

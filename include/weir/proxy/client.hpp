@@ -85,6 +85,7 @@ class Client {
   std::string address;           // of the peer, text without port; "unix" for a unix socket
   bool trusted = false;          // of trusted_proxies
   std::string_view scheme = "http";
+  bool retiring = false;  // takes no further request: where it connected is not listened on any more
 
  private:
   struct Watch;

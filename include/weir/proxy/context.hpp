@@ -1,5 +1,6 @@
 // What exchanges and fetches work with: `Shared` is one for the process, `Local` one for each worker. The daemon owns both
-// and the parts they refer to. Threads: Shared's parts say their own rules; Local belongs to its worker.
+// and the parts they refer to. A configuration is a `Setup`, and a worker's view of it a `Snapshot`, which a request keeps
+// (LCY-2). Threads: Shared's parts say their own rules; Local belongs to its worker.
 #pragma once
 
 #include <atomic>
@@ -31,13 +32,46 @@
 
 namespace weir::proxy {
 
-// An origin as all workers share it; kept by name over reloads.
-struct OriginState {
-  OriginState(shield::Waker& waker, config::Origin s);
-  config::Origin const settings;
+// What is known of an origin whatever its settings; kept by name over reloads.
+struct OriginGuard {
+  OriginGuard(shield::Waker& waker, config::Origin const& settings);
+  void use(config::Origin const& settings) noexcept;
   shield::Limiter limiter;
   shield::Breaker breaker;
   std::atomic<bool> reached{false};  // answered anything, once: /readyz
+};
+
+// An origin as all workers share it, with the settings of one setup.
+struct OriginState {
+  // Throws boost::system::system_error if the authorities of its TLS cannot be read.
+  OriginState(std::shared_ptr<OriginGuard> g, config::Origin s);
+  std::shared_ptr<OriginGuard> const guard;
+  config::Origin const settings;
+  origin::Address const address;
+  std::shared_ptr<asio::ssl::context> const tls;  // null: plain
+  shield::Limiter& limiter;
+  shield::Breaker& breaker;
+  std::atomic<bool>& reached;
+};
+using Origins = std::map<std::string, std::shared_ptr<OriginState>>;
+
+// One configuration, and what the process made of it. Immutable; a reload makes the next.
+struct Setup {
+  std::uint64_t number = 0;  // counts reloads
+  config::Settings settings;
+  Origins origins;
+  std::vector<std::size_t> site_rows;  // of the metrics, by the site's index
+};
+
+// A setup as one worker works by it. A request keeps the one that it began with, and so everything of its origin. Each
+// worker makes its own: its count is no other worker's business.
+struct Snapshot {
+  struct Origin {
+    std::shared_ptr<OriginState> state;
+    std::shared_ptr<origin::Pool> pool;
+  };
+  std::shared_ptr<Setup const> setup;
+  std::vector<Origin> of_site;  // by the site's index
 };
 
 struct Shared {
@@ -48,9 +82,8 @@ struct Shared {
   cache::MemoryAccount& memory;
   observe::Metrics& metrics;
   Mailboxes& mailboxes;
-  std::map<std::string, std::unique_ptr<OriginState>>& origins;
   std::string cdn_loop_id;                          // "weir-<instance>"
-  std::uint64_t flight_bytes_max = 0;               // coalesce.max_bytes
+  std::atomic<std::uint64_t> flight_bytes_max{0};   // coalesce.max_bytes
   std::atomic<std::uint64_t> flight_bytes{0};       // what flights hold that no store entry owns yet
   std::atomic<std::uint64_t> fetches_under_way{0};  // alone ones too; drain waits for them
   std::atomic<bool> draining{false};
@@ -67,8 +100,10 @@ struct Local {
   asio::io_context& io;
   std::uint16_t worker;
   observe::WorkerMetrics& metrics;
-  std::shared_ptr<config::Settings const> settings;  // the newest; an exchange that waits keeps its own
-  std::map<std::string, std::unique_ptr<origin::Pool>> pools;
+  // The newest; an exchange that waits keeps its own.
+  std::shared_ptr<Snapshot const> snapshot;
+  std::shared_ptr<config::Settings const> settings;  // of `snapshot`, which it keeps alive
+  std::map<std::string, std::shared_ptr<origin::Pool>> pools;
   InboxPool inboxes;
   AbandonSignals signals;
   std::minstd_rand random;

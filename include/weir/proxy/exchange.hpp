@@ -146,7 +146,8 @@ class Exchange {
   bool identity_forbidden_ = false;     // KEY-5
   bool seen_ = false;                   // edited and counted: `decide` may be called again
   base::Now came_;
-  config::Settings const* settings_ = nullptr;  // kept alive by `settings_hold_` from `hold_request` on
+  Snapshot const* snapshot_ = nullptr;
+  config::Settings const* settings_ = nullptr;  // of `snapshot_`; both kept alive by `settings_hold_` from `hold_request` on
   std::shared_ptr<config::Settings const> settings_hold_;
   Routed routed_;
   OriginState* origin_ = nullptr;

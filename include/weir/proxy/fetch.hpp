@@ -15,7 +15,7 @@ namespace weir::proxy {
 
 struct FetchOrder {
   shield::LeaderTicket ticket;
-  std::shared_ptr<config::Settings const> settings;
+  std::shared_ptr<config::Settings const> settings;  // of a snapshot, and so keeps `policy`, `origin`, `pool` and `site`
   config::Policy const* policy = nullptr;  // of `settings`
   OriginState* origin = nullptr;
   origin::Pool* pool = nullptr;

@@ -15,11 +15,13 @@ class Worker;
 
 class Session : public Timed {
  public:
-  Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, bool trusted);
+  // `door`: which listener it came by; told apart, not looked at.
+  Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, void const* door);
   ~Session();
   asio::awaitable<void> run();
-  // Ends it now if it waits between requests; else after the answer it owes (drain).
-  void end_when_idle() noexcept;
+  // The next answer is its last (drain). Idle, it has a moment for a request that is on its way, then it ends.
+  void retire();
+  void const* door() const noexcept { return door_; }
 
   boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> worker_hook;
   std::string const& address() const noexcept { return client_.address; }
@@ -34,11 +36,15 @@ class Session : public Timed {
   asio::awaitable<void> refuse(wire::Refusal refusal);
   asio::awaitable<void> linger();
 
+  void judge_peer();
+
   Worker& worker_;
+  void const* door_;
   proxy::Client client_;
   std::unique_ptr<proxy::Exchange> exchange_;
   std::size_t scanned_ = 0;
   std::uint64_t requests_ = 0;
+  std::uint64_t setup_number_ = 0;  // by which the peer was judged
   wire::Refusal refusal_ = wire::Refusal::none;
   bool idle_ = false, timed_out_ = false, head_began_ = false;
 };

@@ -12,7 +12,7 @@
 
 namespace weir::server {
 
-enum class Limit : std::uint8_t { idle, head, linger };
+enum class Limit : std::uint8_t { idle, head, linger, last };  // last: idle, and no further request is wanted
 
 struct Timed {
   boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> timed_hook;
@@ -24,6 +24,8 @@ class Timekeeper {
  public:
   explicit Timekeeper(boost::asio::io_context& io) : timer_(io) {}
   void watch(Timed& timed, Limit kind, base::SteadyTime due);  // replaces an earlier watch
+  // A shorter limit of a kind holds for those that are watched already.
+  void cap(Limit kind, base::SteadyTime due);
   static void unwatch(Timed& timed) noexcept { timed.timed_hook.unlink(); }
   void stop() noexcept {
     timer_.cancel();
@@ -39,7 +41,7 @@ class Timekeeper {
                              boost::intrusive::constant_time_size<false>>;
 
   boost::asio::basic_waitable_timer<base::Clock> timer_;
-  std::array<Queue, 3> queues_;
+  std::array<Queue, 4> queues_;
   bool waiting_ = false, stopped_ = false;
 };
 

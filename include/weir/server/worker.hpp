@@ -1,5 +1,5 @@
 // One thread, one io_context, its listening sockets (SO_REUSEPORT) and its sessions. A connection never moves. Owner: the
-// daemon. Threads: everything but start, begin_drain, stop, join and `sessions` happens on its own.
+// daemon. Threads: everything but start, begin_drain, stop, join and the counts happens on its own.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class ConnectionCount {
 
  private:
   std::atomic<std::uint64_t> open_{0}, limit_{0}, by_address_limit_{0};
-  std::mutex mutex_;  // guards `by_address_`, used only with that limit
+  std::mutex mutex_;  // guards `by_address_`
   std::map<std::string, std::uint64_t> by_address_;
 };
 
@@ -51,18 +51,22 @@ class Worker {
   Timekeeper& timekeeper() noexcept { return timekeeper_; }
   ConnectionCount& connections() noexcept { return connections_; }
 
-  // Before start: the settings, pools, and a listening socket (owned from now on).
-  void use(std::shared_ptr<config::Settings const> settings);
+  // Before start, then on its own thread: the setup for requests from now on, and a listening socket (owned from now on).
+  void use(std::shared_ptr<proxy::Setup const> setup);
   void listen(int descriptor, std::string address);
+  // On its own thread: accepts what waits already, then closes it; its sessions end with their next answer.
+  void stop_listening(std::string const& address);
   // Called each second on the worker, for housekeeping of shared parts; worker 0's does them.
   void set_each_second(std::function<void(base::Now)> task) { each_second_ = std::move(task); }
 
   void start();
-  void begin_drain();  // accepts what waits already, then closes listeners and idle sessions
+  void begin_drain();  // the same for all listeners
   void stop();         // ends the loop; frames stay until destruction
   void join();
   void destroy_frames() { io_.shutdown(); }  // after all workers were joined, before any is destroyed
   std::size_t sessions() const noexcept { return session_count_.load(std::memory_order_acquire); }
+  std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }  // grows each second
+  std::size_t listeners() const noexcept { return listener_count_.load(std::memory_order_acquire); }
 
   // The spare exchange for requests that are answered at once.
   std::unique_ptr<proxy::Exchange> spare_exchange;
@@ -70,7 +74,9 @@ class Worker {
  private:
   friend class Session;
   struct Listener;
-  asio::awaitable<void> accept(Listener& listener);
+  asio::awaitable<void> accept(std::shared_ptr<Listener> listener);
+  void retire(std::shared_ptr<Listener> const& listener);
+  asio::awaitable<void> close(std::shared_ptr<Listener> listener);
   void open_session(wire::Stream::Socket socket, Listener const& listener);
   asio::awaitable<void> housekeeping();
   void finished(Session& session) noexcept;
@@ -79,7 +85,10 @@ class Worker {
   proxy::Local local_;
   ConnectionCount& connections_;
   Timekeeper timekeeper_;
-  std::vector<std::unique_ptr<Listener>> listeners_;
+  std::vector<std::shared_ptr<Listener>> listeners_;
+  std::atomic<std::size_t> listener_count_{0};
+  std::atomic<std::uint64_t> turns_{0};
+  bool running_ = false;
   boost::intrusive::list<Session,
                          boost::intrusive::member_hook<Session, decltype(Session::worker_hook), &Session::worker_hook>,
                          boost::intrusive::constant_time_size<false>>
@@ -92,6 +101,11 @@ class Worker {
 // A non-blocking listening socket for "host:port" or "unix:/path", with SO_REUSEPORT for TCP. Throws std::system_error whose
 // message names the address. A stale unix socket file is replaced.
 int open_listener(std::string const& address, bool first);
+// No new connection: handshakes that have begun end well, others find nobody once the socket is closed. Without effect on
+// unix sockets, whose files the daemon removes.
+void refuse_handshakes(int descriptor) noexcept;
+// Removes the file of a unix socket, so that nobody connects to it any more; of other addresses there is nothing to remove.
+void forget_listener(std::string const& address) noexcept;
 // The bound address, with the port that the system chose for port 0.
 std::string bound_address(int descriptor);
 

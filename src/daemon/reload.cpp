@@ -1,0 +1,209 @@
+// LCY-2: another configuration under the same connections, entries, limiters and breakers. Everything that can fail is done
+// before anything changes.
+#include <algorithm>
+#include <condition_variable>
+#include <system_error>
+
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+
+#include "site_names.hpp"
+#include "weir/daemon/daemon.hpp"
+#include "weir/daemon/notify.hpp"
+#include "weir/observe/log.hpp"
+
+namespace weir::daemon {
+namespace {
+
+// Workers are never busy for long; should one be, the reload is told of as done when this has passed.
+constexpr std::chrono::seconds turn_limit{5};
+
+using Mistakes = std::vector<config::Mistake>;
+
+// What was fixed when the process started, by name.
+void check_fixed(config::Settings const& now, config::Settings const& next, Mistakes& mistakes) {
+  auto const fixed = [&](bool same, char const* path) {
+    if (!same) mistakes.push_back({"", 0, 0, path, "cannot change while Weir runs; restart it for that"});
+  };
+  fixed(now.workers == next.workers, "workers");
+  fixed(now.instance == next.instance, "instance");
+  fixed(now.admin.listen == next.admin.listen, "admin.listen");
+  fixed(now.admin.metrics_listen == next.admin.metrics_listen, "admin.metrics_listen");
+  fixed(now.admin.token == next.admin.token && now.admin.token_file == next.admin.token_file, "admin.token");
+  fixed(now.store.type == next.store.type, "store.type");
+  fixed(now.store.address == next.store.address, "store.address");
+  fixed(now.store.memory.max_bytes == next.store.memory.max_bytes, "store.max_bytes");
+  fixed(now.store.snapshot == next.store.snapshot, "store.snapshot");
+  fixed(now.store.username == next.store.username, "store.username");
+  fixed(now.store.password == next.store.password, "store.password");
+  fixed(now.store.database == next.store.database, "store.database");
+  fixed(now.store.prefix == next.store.prefix, "store.prefix");
+  fixed(now.store.max_object == next.store.max_object, "store.max_object");
+  auto const &near = now.store.near, &next_near = next.store.near;
+  fixed(near.max_bytes == next_near.max_bytes && near.ttl == next_near.ttl && near.offline_ttl == next_near.offline_ttl,
+        "store.near");
+  fixed(now.store.type == config::StoreType::memory || now.timeouts.store == next.timeouts.store, "timeouts.store");
+  fixed(now.purge.max_epochs == next.purge.max_epochs, "purge.max_epochs");
+  fixed(now.log.format == next.log.format, "log.format");
+}
+
+// Counts the workers that have taken a setup.
+struct Turns {
+  std::mutex mutex;  // guards `left`
+  std::condition_variable all;
+  std::size_t left = 0;
+  void taken() {
+    std::lock_guard const lock(mutex);
+    if (--left == 0) all.notify_all();
+  }
+};
+
+}  // namespace
+
+// Sockets for one more address, one for each worker; closed again if they are not handed over.
+struct Daemon::Opening {
+  explicit Opening(std::string const& address) : front{address, {}} {}
+  // Throws std::system_error. What is open by then is closed again: the other constructor has ended.
+  Opening(std::string const& address, std::size_t workers) : Opening(address) {
+    descriptors.push_back(server::open_listener(address, true));
+    front.bound = server::bound_address(descriptors.front());
+    bool const one_only = front.bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
+    while (descriptors.size() < workers)
+      descriptors.push_back(one_only ? dup(descriptors.front()) : server::open_listener(front.bound, false));
+  }
+  Opening(Opening&& other) noexcept : front(std::move(other.front)), descriptors(std::exchange(other.descriptors, {})) {}
+  ~Opening() {
+    if (!descriptors.empty()) server::forget_listener(front.bound);
+    for (int const descriptor : descriptors) ::close(descriptor);
+  }
+  std::vector<int> hand_over() noexcept { return std::exchange(descriptors, {}); }
+
+  Front front;
+  std::vector<int> descriptors;
+};
+
+struct Daemon::Next {
+  std::shared_ptr<proxy::Setup> setup;
+  std::vector<Opening> opened;
+  std::vector<Front> closed;
+  Mistakes mistakes;
+};
+
+void Daemon::listen() {
+  for (auto const& listen : setup_->settings.listen) {
+    Opening opening(listen.address, workers_.size());
+    fronts_.push_back(opening.front);
+    auto const descriptors = opening.hand_over();
+    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->listen(descriptors[i], fronts_.back().bound);
+  }
+}
+
+std::shared_ptr<proxy::Setup const> Daemon::setup() const {
+  std::lock_guard const lock(setup_mutex_);
+  return setup_;
+}
+
+std::vector<std::string> Daemon::addresses() const {
+  std::lock_guard const lock(reload_mutex_);
+  std::vector<std::string> addresses;
+  for (auto const& front : fronts_) addresses.push_back(front.bound);
+  return addresses;
+}
+
+Daemon::Next Daemon::prepare(config::Loaded& loaded) {
+  Next next;
+  next.mistakes = std::move(loaded.mistakes);
+  if (shared_.draining.load()) next.mistakes.push_back({"", 0, 0, "", "Weir is draining"});
+  if (!loaded.settings) return next;
+  auto const& settings = *loaded.settings;
+  auto const now = setup();
+  check_fixed(now->settings, settings, next.mistakes);
+  next.setup = std::make_shared<proxy::Setup>();
+  next.setup->number = now->number + 1;
+  for (auto const& [name, origin] : settings.origins) {
+    auto const known = now->origins.find(name);
+    auto guard =
+        known != now->origins.end() ? known->second->guard : std::make_shared<proxy::OriginGuard>(mailboxes_, origin);
+    try {
+      next.setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin));
+    } catch (std::exception const& error) { next.mistakes.push_back({"", 0, 0, "origins." + name + ".tls", error.what()}); }
+  }
+  next.closed = fronts_;
+  for (std::size_t i = 0; i < settings.listen.size(); ++i) {
+    auto const& address = settings.listen[i].address;
+    auto const known = std::ranges::find(next.closed, address, &Front::configured);
+    if (known != next.closed.end()) {
+      next.closed.erase(known);
+      continue;
+    }
+    try {
+      next.opened.emplace_back(address, workers_.size());
+    } catch (std::system_error const& error) {
+      next.mistakes.push_back({"", 0, 0, "listen[" + std::to_string(i) + "]", error.what()});
+    }
+  }
+  next.setup->settings = std::move(*loaded.settings);
+  return next;
+}
+
+// Nothing fails any more.
+void Daemon::publish(Next& next) {
+  auto const& settings = next.setup->settings;
+  next.setup->site_rows = metrics_.rows_of(site_names(settings));
+  for (auto const& [name, origin] : next.setup->origins) origin->guard->use(origin->settings);
+  apply_limits(settings);
+  if (auto const level = observe::parse_log_level(settings.log.level)) observe::set_log_level(*level);
+  {
+    std::lock_guard const lock(setup_mutex_);
+    setup_ = next.setup;
+  }
+  std::vector<std::vector<std::pair<int, std::string>>> sockets(workers_.size());
+  for (auto const& front : next.closed) {
+    server::forget_listener(front.bound);
+    std::erase_if(fronts_, [&](Front const& known) { return known.bound == front.bound; });
+  }
+  for (auto& opening : next.opened) {
+    fronts_.push_back(opening.front);
+    auto const descriptors = opening.hand_over();
+    for (std::size_t i = 0; i < workers_.size(); ++i) sockets[i].emplace_back(descriptors[i], opening.front.bound);
+  }
+  auto const turns = std::make_shared<Turns>();
+  turns->left = workers_.size();
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    auto& worker = *workers_[i];
+    boost::asio::post(worker.io(), [&worker, turns, setup = setup_, opened = std::move(sockets[i]), closed = next.closed] {
+      worker.use(setup);
+      for (auto const& [descriptor, address] : opened) worker.listen(descriptor, address);
+      for (auto const& front : closed) worker.stop_listening(front.bound);
+      turns->taken();
+    });
+  }
+  std::unique_lock lock(turns->mutex);
+  if (!turns->all.wait_for(lock, turn_limit, [&] { return turns->left == 0; }))
+    observe::log_warning("reload-slow", {{"workers", turns->left}});
+}
+
+admin::Reloaded Daemon::reload() {
+  if (load_) return reload(load_());
+  return reload({std::nullopt, {{"", 0, 0, "", "there is nothing to load"}}, {}});
+}
+
+admin::Reloaded Daemon::reload(config::Loaded loaded) {
+  std::lock_guard const lock(reload_mutex_);
+  notify_reloading();
+  auto next = prepare(loaded);
+  bool const good = next.mistakes.empty();
+  if (good) publish(next);
+  for (auto const& warning : loaded.warnings) observe::log_warning("configuration", {{"what", warning}});
+  for (auto const& mistake : next.mistakes) observe::log_error("configuration", {{"what", mistake.text()}});
+  if (good)
+    observe::log_info("reloaded", {{"number", next.setup->number}});
+  else
+    observe::log_error("reload-refused", {{"mistakes", next.mistakes.size()}});
+  (good ? metrics_.reloads_ok : metrics_.reloads_bad).fetch_add(1);
+  notify_ready(good ? "serving" : "serving; the last reload was refused");
+  return {std::move(next.mistakes), std::move(loaded.warnings)};
+}
+
+}  // namespace weir::daemon
