@@ -108,7 +108,12 @@ QuietWeir::Desk::Desk(QuietWeir& weir, std::uint16_t worker)
     : local_(weir.daemon().shared(), io_, worker, weir.daemon().metrics().worker(worker)),
       client_(std::make_shared<wire::Stream>(some_socket(io_)), local_.inboxes),
       exchange_(local_) {
-  local_.settings = weir.settings_;
+  auto snapshot = std::make_shared<proxy::Snapshot>();
+  snapshot->setup = weir.daemon().setup();
+  for (auto const& site : snapshot->setup->settings.sites)
+    snapshot->of_site.push_back({snapshot->setup->origins.at(site.origin), nullptr});  // hits go to no origin
+  local_.settings = {snapshot, &snapshot->setup->settings};
+  local_.snapshot = std::move(snapshot);
 }
 
 bool QuietWeir::Desk::answer(std::string_view request) {
