@@ -3,6 +3,7 @@
 # make build    build/release/weir
 # make test     everything that proves it; missing Debian packages are installed, no service is started
 # make conformance  the public test suite for HTTP caches alone; part of `make test`
+# make mutate   the cache's decisions with one operator changed at a time: which changes no test sees
 # make fuzz     each fuzz target for FUZZ_SECONDS (60)
 # make format   clang-format over the tree
 # make clean    removes build/
@@ -10,7 +11,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: build run demo test conformance fuzz format clean packages-build packages-test packages-tools packages-bench packages-compare
+.PHONY: build run demo test conformance mutate fuzz format clean packages-build packages-test packages-tools packages-bench packages-compare
 
 build: packages-build
 	cmake --preset release -DWEIR_TESTS=OFF --log-level=WARNING
@@ -29,6 +30,9 @@ test: packages-build packages-test
 
 conformance: build packages-test
 	tests/conformance/run build/release/weir build/release/conformance
+
+mutate: packages-build packages-test
+	tests/mutate/run
 
 fuzz: packages-build packages-test
 	.ci/fuzz $(FUZZ_SECONDS)

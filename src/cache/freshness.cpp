@@ -1,7 +1,6 @@
 #include "weir/cache/freshness.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "weir/http/date.hpp"
@@ -21,11 +20,12 @@ base::Duration time_between(base::WallTime earlier, base::WallTime later) noexce
 // Digits only; too large ones clamp (RFC 9111 1.2.2).
 std::optional<http::DeltaSeconds> parse_age(std::string_view text) noexcept {
   text = http::trim(text.substr(0, text.find(',')));
-  if (text.empty() || !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) return std::nullopt;
   std::uint64_t value = 0;
-  auto const result = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (result.ec != std::errc()) return http::max_delta;
-  return static_cast<http::DeltaSeconds>(std::min<std::uint64_t>(value, http::max_delta));
+  for (char const c : text) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = std::min<std::uint64_t>(value * 10 + static_cast<unsigned>(c - '0'), http::max_delta);
+  }
+  return text.empty() ? std::nullopt : std::optional(static_cast<http::DeltaSeconds>(value));
 }
 
 http::DeltaSeconds age_value(http::Fields response) noexcept {

@@ -125,8 +125,7 @@ Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, ba
     return reuse;
   }
 
-  bool const fresh = stale < Duration::zero() && overrule.mode != Invalidation::soft;
-  if (fresh) {
+  if (stale < Duration::zero()) {
     reuse.verdict = Verdict::fresh;
     reuse.reason = ReuseReason::fresh;
   } else if (stale < facts.stale_while_revalidate) {

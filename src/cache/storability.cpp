@@ -56,7 +56,7 @@ bool has_validator(http::Fields response, base::WallTime received) noexcept {
 bool has_freshness(Matter const& m) noexcept {
   int const status = m.response.status;
   if (m.requester.kept_for) return !is_origin_error(status) || m.requester.keeps_errors;
-  if (is_origin_error(status)) return m.lifetime.is_explicit && m.lifetime.value > base::Duration::zero();
+  if (is_origin_error(status)) return m.lifetime.value > base::Duration::zero();  // never a guess
   if (m.lifetime.is_explicit || m.directives().public_) return true;
   if (!is_heuristically_cacheable(status)) return false;
   return m.overridden || m.directives().no_cache || m.freshness.default_ttl > base::Duration::zero() ||
@@ -271,7 +271,6 @@ Storability storability_freshened(Requester const& requester, std::string_view s
   auto const fields = freshened_fields(stored_head, not_modified.fields);
   http::Response merged;
   merged.status = stored.status;
-  merged.version = not_modified.version;
   merged.fields = fields;
   auto policy = policy_of(merged.fields, merged.status, storable, &stored);
   // The lifetime that stays in force was shortened when it was stored.

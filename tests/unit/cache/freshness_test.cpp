@@ -28,12 +28,19 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         AgeRow{"nothing said", "", 2}, AgeRow{"Age", "Age: 30", 32}, AgeRow{"Age of a list", "Age: 10, 20", 12},
         AgeRow{"Age twice", "Age: 10\nAge: 20", 12}, AgeRow{"the first Age is broken", "Age: abc\nAge: 20", 22},
-        AgeRow{"negative", "Age: -7200", 2}, AgeRow{"a fraction", "Age: 7200.0", 2}, AgeRow{"empty", "Age:", 2},
-        AgeRow{"too large", "Age: 4294967296", most + 2},
+        AgeRow{"the first Age is empty", "Age:\nAge: 20", 22}, AgeRow{"negative", "Age: -7200", 2},
+        AgeRow{"a fraction", "Age: 7200.0", 2}, AgeRow{"empty", "Age:", 2},
+        AgeRow{"a number in another field", "Content-Length: 5\nAge: 30", 32},
+        AgeRow{"a list whose first member is broken", "Age: x, 20", 2}, AgeRow{"too large", "Age: 4294967296", most + 2},
         AgeRow{"larger than a number", "Age: 99999999999999999999999", most + 2},
         AgeRow{"an origin an hour behind", "Date: $-3600", 2}, AgeRow{"an origin an hour ahead", "Date: $+3600", 2},
         AgeRow{"behind a cache that sends Age", "Date: $-3600\nAge: 5\nVia: 1.1 cache", 7},
         AgeRow{"behind an HTTP/1.0 cache", "Date: $-3600\nVia: 1.1 a, 1.0 b", 3600},
+        AgeRow{"in front of an HTTP/1.1 cache", "Date: $-3600\nVia: 1.0 a, 1.1 b", 3600},
+        AgeRow{"on a line of its own", "Date: $-3600\nVia: 1.0 a\nVia: 1.1 b", 3600},
+        AgeRow{"behind an HTTP/0.9 cache", "Date: $-3600\nVia: 0.9 a", 3600},
+        AgeRow{"behind another protocol", "Date: $-3600\nVia: gopher/1.0 a, 1.0 b", 3600},
+        AgeRow{"1.0 in another field", "Date: $-3600\nServer: 1.0 a", 2},
         AgeRow{"written with its name", "Date: $-3600\nVia: HTTP/1.0 b", 3600},
         AgeRow{"and with an Age larger than it seems", "Date: $-10\nAge: 50\nVia: 1.0 b", 52},
         AgeRow{"HTTP/1.0 cache ahead of us", "Date: $+3600\nVia: 1.0 b", 2},
@@ -46,6 +53,10 @@ TEST(InitialAge, AWallClockStepDuringTheFetchChangesNothing) {  // FRS-1
   WireResponse const wire("200 OK\nDate: $+0");
   base::Now const stepped{noon.wall + 24h, noon.steady};
   EXPECT_EQ(initial_age(wire.fields(), after(-2s), stepped), 2s);
+}
+
+TEST(InitialAge, AResponseIsNotYoungerThanItSays) {  // FRS-1
+  EXPECT_EQ(initial_age(WireResponse("200\nAge: 3").fields(), after(2s), noon), 3s);
 }
 
 TEST(Date, IsThatOfReceiptWhereItIsNone) {  // FRS-1
@@ -104,6 +115,9 @@ INSTANTIATE_TEST_SUITE_P(
         LifeRow{"targeted without a lifetime hides Expires", "200\nCDN-Cache-Control: public\nExpires: $+30", 0, 'h'},
         LifeRow{"targeted that does not parse", "200\nCDN-Cache-Control: max-age=5, &&&\nCache-Control: max-age=60", 60,
                 'e'},
+        LifeRow{"quoted", "200\nCache-Control: max-age=\"60\"", 60, 'e'},
+        LifeRow{"beside what nobody knows", "200\nCache-Control: max-age=60, community=\"UCI\", max-aging=5", 60, 'e'},
+        LifeRow{"Pragma says nothing", "200\nPragma: no-cache\nExpires: $+30", 30, 'e'},
         LifeRow{"explicit in an error", "503\nCache-Control: max-age=60", 60, 'e'},
         LifeRow{"explicit in any status", "599\nCache-Control: max-age=60", 60, 'e'}),
     row_name);
@@ -117,6 +131,9 @@ INSTANTIATE_TEST_SUITE_P(
                             [](FreshnessRules& rules) { rules.heuristic_max = 20s; }},
                     LifeRow{"another share", "200\nLast-Modified: $-1000", 500, 'h',
                             [](FreshnessRules& rules) { rules.heuristic_percent = 50; }},
+                    LifeRow{"at most the whole", "200\nLast-Modified: $-1000", 1000, 'h',
+                            [](FreshnessRules& rules) { rules.heuristic_percent = 200; }},
+                    LifeRow{"modified twice", "200\nLast-Modified: $-1000\nLast-Modified: $-1000", 7, 'h', default_ttl},
                     LifeRow{"default", "200", 7, 'h', default_ttl},
                     LifeRow{"a guess goes before the default", "200\nLast-Modified: $-1000", 100, 'h', default_ttl},
                     LifeRow{"modified after Date: the default", "200\nLast-Modified: $+1000", 7, 'h', default_ttl},
@@ -142,6 +159,7 @@ TEST(Jitter, OnlyShortensAndOnlyTenSecondsOrMore) {  // FRS-2
   EXPECT_EQ(with_jitter(100s, rules, -1), 100s);
   EXPECT_EQ(with_jitter(100s, jittered(0), 0.99), 100s);
   EXPECT_EQ(with_jitter(100s, jittered(200), 1), 0s);
+  EXPECT_EQ(with_jitter(100s, jittered(200), 0.5), 50s) << "as 100 percent";
 }
 
 struct WindowRow {

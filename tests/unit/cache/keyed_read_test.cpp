@@ -12,7 +12,7 @@ struct Row {
   char const* response;
   base::Duration kept_for;
   NotStored reason;  // `unknown`: shared with those who asked at the same time
-  // 'k' is kept after the flight, 'j' may be joined after its head.
+  // 'k' is kept after the flight, 'j' may be joined after its head, 'n' is not to be reused without validation.
   std::string_view traits = "";
   bool keeps_errors = false;
 };
@@ -34,6 +34,7 @@ TEST_P(KeyedRead, IsSharedAndKept) {
   std::string traits;
   if (s.store && s.keep) traits += 'k';
   if (s.fresh_on_arrival) traits += 'j';
+  if (s.store && s.facts.no_cache) traits += 'n';
   EXPECT_EQ(traits, row.traits);
   if (!s.store) return;
   EXPECT_EQ(s.facts.lifetime - s.facts.initial_age,
@@ -49,15 +50,20 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Row{"nothing said", "200 OK", 0s, shared, "j"}, Row{"nothing said, kept", "200 OK", 100ms, shared, "kj"},
                     Row{"fresh", "200 OK\nCache-Control: max-age=60", 0s, shared, "j"},
                     Row{"fresh and old", "200 OK\nCache-Control: max-age=60\nAge: 30", 1s, shared, "kj"},
+                    Row{"as old as its lifetime", "200 OK\nCache-Control: max-age=60\nAge: 58", 0s, shared, ""},
+                    Row{"a second younger", "200 OK\nCache-Control: max-age=60\nAge: 57", 0s, shared, "j"},
+                    Row{"kept for long", "200 OK", 60s, shared, "kj"},
                     Row{"stale on arrival", "200 OK\nCache-Control: max-age=0", 0s, shared, ""},
                     Row{"stale on arrival, kept", "200 OK\nCache-Control: max-age=0, stale-if-error=60", 1s, shared, "kj"},
-                    Row{"no-cache", "200 OK\nCache-Control: no-cache", 0s, shared, ""},
+                    Row{"no-cache", "200 OK\nCache-Control: no-cache", 0s, shared, "n"},
                     Row{"no-cache, kept", "200 OK\nCache-Control: no-cache", 1s, shared, "kj"},
                     Row{"private", "200 OK\nCache-Control: private, max-age=60", 1s, NotStored::private_},
                     Row{"no-store", "200 OK\nCache-Control: no-store", 1s, NotStored::no_store},
                     Row{"cookie", "200 OK\nSet-Cookie: a=b", 1s, NotStored::set_cookie},
                     Row{"created", "201 Created", 1s, shared, "kj"}, Row{"not found", "404 Not Found", 1s, shared, "j"},
                     Row{"not found, kept", "404 Not Found", 1s, shared, "kj", true},
+                    Row{"a redirection is no error", "399 Odd", 1s, shared, "kj"},
+                    Row{"the first error", "400 Bad Request", 1s, shared, "j"},
                     Row{"unprocessable", "422 Unprocessable Content", 1s, shared, "j"},
                     Row{"origin error", "503 Service Unavailable", 1s, NotStored::no_freshness},
                     Row{"origin error, kept", "503 Service Unavailable", 1s, shared, "kj", true},
@@ -69,6 +75,15 @@ INSTANTIATE_TEST_SUITE_P(
         if (!isalnum(static_cast<unsigned char>(c))) c = '_';
       return name;
     });
+
+TEST(KeyedRead, KeepsNoCookie) {  // COA-12, STO-2
+  WireResponse const response("200 OK\nSet-Cookie: a=b");
+  Requester requester;
+  requester.kept_for = 1s;
+  StorableRules rules;
+  rules.set_cookie = SetCookie::store;
+  EXPECT_EQ(label(storability(requester, response.response, {}, {}, rules, {}, 0).reason), "set-cookie");
+}
 
 }  // namespace
 }  // namespace weir::cache::test

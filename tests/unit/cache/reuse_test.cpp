@@ -1,6 +1,8 @@
 // SRV-5, FRS-1, FRS-3, STL-1, STL-2, COA-14: when a stored response may be reused (RFC 9111 4, 4.2.4, 5.2.1).
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "unit/cache/wire_text.hpp"
 #include "weir/cache/reuse.hpp"
 
@@ -182,6 +184,8 @@ INSTANTIATE_TEST_SUITE_P(
             R::request_no_cache,
             10,
             90},
+        Row{"Pragma says nothing", plain, {}, 0s, "Pragma: no-cache", fresh, R::fresh, 10, 90},
+        Row{"an unknown directive", plain, {}, 0s, "Cache-Control: no-cash, no-transform", fresh, R::fresh, 10, 90},
         Row{"max-age met", plain, {}, 0s, "Cache-Control: max-age=10", fresh, R::fresh, 10, 90},
         Row{"max-age passed", plain, {}, 1s, "Cache-Control: max-age=10", must_validate, R::request_max_age, 11, 89},
         Row{"max-age goes before a window",
@@ -287,6 +291,14 @@ TEST(EarlyRefresh, AQuickFetchCountsAsFiftyMilliseconds) {  // FRS-3
   facts.initial_age = 0s;
   EXPECT_TRUE(wants_early_refresh(facts, noon.steady + 100s - 30ms, 0.5));  // 35 ms
   EXPECT_FALSE(wants_early_refresh(facts, noon.steady + 100s - 40ms, 0.5));
+}
+
+TEST(EarlyRefresh, WeighsTheFetchTimeExactly) {  // FRS-3
+  auto facts = facts_of(plain);
+  facts.initial_age = 0s;
+  double const one = std::exp(-1.0);  // -ln: 1
+  EXPECT_TRUE(wants_early_refresh(facts, noon.steady + 100s - 50ms, one));
+  EXPECT_FALSE(wants_early_refresh(facts, noon.steady + 100s - 51ms, one));
 }
 
 TEST(ReuseLabels, AreWordsAndDiffer) {

@@ -105,9 +105,12 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
                     Row{"beyond all", get, "600\nCache-Control: max-age=60", N::status, "m"},
                     Row{"302 with freshness", get, "302\nCache-Control: max-age=60", stored, "f"},
                     Row{"302 with a past expiry", get, "302\nExpires: 0", stored},
+                    Row{"302 with s-maxage", get, "302\nCache-Control: s-maxage=60", stored, "fsar"},
+                    Row{"302 with Expires", get, "302\nExpires: $+60", stored, "f"},
                     Row{"302 without", get, "302\nETag: \"a\"", N::no_freshness, "m"},
                     Row{"302 public", get, "302\nCache-Control: public", stored, "sa"},
                     Row{"unknown with freshness", get, "299\nCache-Control: max-age=60", stored, "f"},
+                    Row{"the last there is", get, "599\nCache-Control: max-age=60", stored, "f"},
                     Row{"200 with a tag", get, "200\nETag: \"a\"", stored},
                     Row{"200 with Last-Modified", get, "200\nLast-Modified: $-1000", stored, "f"},
                     Row{"200 modified never", get, "200\nLast-Modified: x", N::no_freshness, "m"},
@@ -123,6 +126,7 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
                     Row{"403 permits no guess", get, "403\nETag: \"a\"", N::no_freshness, "m"},
                     Row{"412 of a precondition", "GET /\nIf-Match: \"x\"", "412\nCache-Control: max-age=60", N::status, "m"},
                     Row{"416 of a range", "GET /\nRange: bytes=9-", "416\nCache-Control: max-age=60", N::status, "m"},
+                    Row{"200 to a precondition", "GET /\nIf-Match: \"x\"", "200\nCache-Control: max-age=60", stored, "f"},
                     Row{"412 of nothing", get, "412\nCache-Control: max-age=60", stored, "f"}),
     row_name);
 
@@ -158,6 +162,10 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1, STO-3, COA-17
         Row{"proxy-revalidate", get, "200\nCache-Control: max-age=60, proxy-revalidate", stored, "fr"},
         Row{"s-maxage", get, "200\nCache-Control: s-maxage=60", stored, "fsar"},
         Row{"older than its lifetime", get, "200\nCache-Control: max-age=60\nAge: 60", stored},
+        Row{"as old as its lifetime", get, "200\nCache-Control: max-age=60\nAge: 58", stored},
+        Row{"a second younger", get, "200\nCache-Control: max-age=60\nAge: 57", stored, "f"},
+        Row{"no-transform and what nobody knows", get, "200\nCache-Control: max-age=60, no-transform, x=y", stored, "f"},
+        Row{"must-understand, understood", get, "200\nCache-Control: max-age=60, must-understand", stored, "f"},
         Row{"must-understand overrules no-store", get, "200\nCache-Control: max-age=60, no-store, must-understand", stored,
             "f"},
         Row{"must-understand, not understood", get, "299\nCache-Control: max-age=60, must-understand", N::status, "m"},
@@ -206,6 +214,7 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1, FWD-3, SRV-5, KEY-5, STO-5
         Row{"cookie and authorization", "GET /\nCookie: s=1\nAuthorization: x",
             "200\nCache-Control: max-age=60, must-revalidate", N::cookie},
         Row{"private to credentials leaves no marker", "GET /\nCookie: s=1", "200\nCache-Control: private", N::private_},
+        Row{"private to an Authorization too", "GET /\nAuthorization: x", "200\nCache-Control: private", N::private_},
         Row{"the response's reason goes first", "GET /\nCache-Control: no-store", "200\nCache-Control: private", N::private_,
             "m"},
         Row{"identity forbidden", "GET /\nX-Identity-Forbidden: 1", "200\nCache-Control: max-age=60",
@@ -245,6 +254,11 @@ INSTANTIATE_TEST_SUITE_P(  // FRS-4
                           override_ttl(rules);
                           keep_cookie(rules);
                         }},
+                    Row{"of what has no Set-Cookie to store", get, "200", stored, "f",
+                        [](Rules& rules) {
+                          override_ttl(rules);
+                          keep_cookie(rules);
+                        }},
                     Row{"of a stripped Set-Cookie", get, "200\nETag: \"a\"\nSet-Cookie: a", stored, "f",
                         [](Rules& rules) {
                           override_ttl(rules);
@@ -252,6 +266,8 @@ INSTANTIATE_TEST_SUITE_P(  // FRS-4
                         }},
                     Row{"not of credentials", "GET /\nCookie: s=1", "200\nCache-Control: public, max-age=0", stored, "sa",
                         override_ttl},
+                    Row{"not of an Authorization", "GET /\nAuthorization: x", "200\nCache-Control: public, max-age=0",
+                        stored, "sa", override_ttl},
                     Row{"forced: of no-store", get, "200\nCache-Control: no-store", stored, "f", forced},
                     Row{"forced: of private", get, "200\nCache-Control: private, must-revalidate", stored, "f", forced},
                     Row{"forced: of a stored Set-Cookie", get, "200\nSet-Cookie: a", stored, "f",
@@ -317,6 +333,38 @@ TEST(Storability, StripsSetCookieForAll) {  // STO-2
   s = decide(WireRequest(get), WireResponse("200\nCache-Control: max-age=60"), rules);
   EXPECT_FALSE(s.strip_set_cookie);
   EXPECT_TRUE(s.fields_not_stored.empty());
+  s = decide(WireRequest(get), WireResponse("200\nCache-Control: max-age=60\nSet-Cookie: a=b"), {});
+  EXPECT_FALSE(s.strip_set_cookie) << "refused whole";
+}
+
+TEST(Storability, KnowsWhatWasGuessed) {  // FRS-1, FRS-4
+  Rules rules;
+  EXPECT_TRUE(decide(WireRequest(get), WireResponse("200\nLast-Modified: $-1000"), rules).facts.heuristic);
+  override_ttl(rules);
+  EXPECT_FALSE(decide(WireRequest(get), WireResponse("200\nLast-Modified: $-1000"), rules).facts.heuristic);
+}
+
+TEST(Storability, CountsAFetchAsAnHourAtMost) {  // FRS-3
+  WireResponse const response("200\nCache-Control: max-age=60");
+  auto const fetch_time = [&](base::Duration took) {
+    return storability({}, response.response, {.request = noon, .response = after(took)}, {}, {}, {}, 0).facts.fetch_time;
+  };
+  EXPECT_EQ(fetch_time(1h), 1h);
+  EXPECT_EQ(fetch_time(90min), 1h);
+  EXPECT_EQ(fetch_time(-1s), 0s);
+}
+
+TEST(Storability, OnlyABodyIsTooLarge) {  // STO-1, SRV-4
+  WireResponse response("200\nCache-Control: max-age=60\nContent-Length: 8388609");
+  response.response.framing.kind = http::BodyKind::none;  // of an answer to HEAD
+  EXPECT_TRUE(decide(WireRequest("HEAD /"), response, {}).store);
+}
+
+TEST(Storability, APostThatNamesNoUriIsNotStored) {  // STO-1
+  WireResponse const response("200\nCache-Control: max-age=60\nContent-Location: /a");
+  Requester requester;
+  requester.method = http::Method::post;
+  EXPECT_EQ(label(storability(requester, response.response, {}, {}, {}, {}, 0).reason), "method");
 }
 
 TEST(Storability, LabelsDiffer) {  // STO-5
@@ -423,6 +471,12 @@ TEST(Freshened, ANewTargetedFieldReplacesTheOld) {  // STO-4
   EXPECT_EQ(s.facts.lifetime, 5s);
   s = freshened("Weir-Cache-Control: max-age=60", "Cache-Control: private");
   EXPECT_EQ(label(s.reason), "private") << "strict";
+}
+
+TEST(Freshened, OnlyANewLifetimeIsShortened) {  // FRS-2
+  EXPECT_EQ(freshened("Cache-Control: max-age=100", "").facts.lifetime, 95s);
+  EXPECT_EQ(freshened("Weir-Cache-Control: max-age=100", "").facts.lifetime, 100s);
+  EXPECT_EQ(freshened("Weir-Cache-Control: max-age=60", "Weir-Cache-Control: max-age=100").facts.lifetime, 95s);
 }
 
 }  // namespace
