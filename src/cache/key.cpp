@@ -9,18 +9,23 @@ namespace weir::cache {
 namespace {
 
 void append_lower(std::string_view text, Bytes& out) {
-  for (char const c : text) out.push_back(http::to_lower(c));
+  auto* at = make_room(text.size(), out);
+  for (char const c : text) *at++ = http::to_lower(c);
 }
 
 void append_url(std::string_view scheme, std::string_view authority, ForwardTarget const& target, Bytes& out) {
   auto begin = begin_part(tag::scheme, out);
   append_lower(scheme, out);
   end_part(begin, out);
-  // The default port is that of the scheme in lower case.
-  std::string_view const known = http::equal_ignoring_case(scheme, "https") ? "https" : "http";
-  begin = begin_part(tag::host, out);
-  http::append_normalized_host(authority, known, out);
-  end_part(begin, out);
+  if (http::is_normalized_host(authority)) {
+    append_part(tag::host, authority, out);
+  } else {
+    // The default port is that of the scheme in lower case.
+    std::string_view const known = http::equal_ignoring_case(scheme, "https") ? "https" : "http";
+    begin = begin_part(tag::host, out);
+    http::append_normalized_host(authority, known, out);
+    end_part(begin, out);
+  }
   append_part(tag::path, target.path, out);
   if (target.has_query) append_part(tag::query, target.query, out);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -28,22 +29,34 @@ inline constexpr char selecting = 'n';  // a selecting field's name; `value` beh
 
 inline constexpr std::size_t part_header = 5;
 
+// Makes room for `size` more bytes, which are the caller's to write.
+inline char* make_room(std::size_t size, Bytes& out) {
+  auto const before = out.size();
+  out.resize(before + size, boost::container::default_init);
+  return out.data() + before;
+}
+
+inline char* write_part_header(char* at, char part_tag, std::uint32_t size) noexcept {
+  *at++ = part_tag;
+  for (int shift = 24; shift >= 0; shift -= 8) *at++ = static_cast<char>(size >> shift & 0xFFU);
+  return at;
+}
+
 // Begins a part whose length is not known yet; returns what `end_part` wants.
 inline std::size_t begin_part(char part_tag, Bytes& out) {
-  out.push_back(part_tag);
-  out.insert(out.end(), 4, '\0');
+  write_part_header(make_room(part_header, out), part_tag, 0);
   return out.size();
 }
 
 inline void end_part(std::size_t begin, Bytes& out) noexcept {
-  auto const size = static_cast<std::uint32_t>(out.size() - begin);
-  for (std::size_t i = 0; i < 4; ++i) out[begin - 4 + i] = static_cast<char>(size >> (24 - 8 * i) & 0xFFU);
+  auto* const header = out.data() + begin - part_header;
+  write_part_header(header, *header, static_cast<std::uint32_t>(out.size() - begin));
 }
 
 inline void append_part(char part_tag, std::string_view bytes, Bytes& out) {
-  auto const begin = begin_part(part_tag, out);
-  out.insert(out.end(), bytes.begin(), bytes.end());
-  end_part(begin, out);
+  auto* const at =
+      write_part_header(make_room(part_header + bytes.size(), out), part_tag, static_cast<std::uint32_t>(bytes.size()));
+  if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
 }
 
 struct Part {

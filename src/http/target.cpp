@@ -1,6 +1,7 @@
 #include "weir/http/target.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <arpa/inet.h>
 
@@ -11,9 +12,19 @@ namespace {
 
 constexpr std::size_t max_host_name = 255;  // RFC 3986 3.2.2, the DNS bound
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_alpha(char c) noexcept { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
+constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+constexpr bool is_alpha(char c) noexcept { return to_lower(c) >= 'a' && to_lower(c) <= 'z'; }
 bool is_hex(char c) noexcept { return is_digit(c) || (to_lower(c) >= 'a' && to_lower(c) <= 'f'); }
+
+constexpr std::array<bool, 256> host_chars = [] {
+  std::array<bool, 256> table{};
+  for (int c = 0; c < 128; ++c) {
+    auto const byte = static_cast<char>(c);
+    table[static_cast<std::size_t>(c)] =
+        is_alpha(byte) || is_digit(byte) || byte == '-' || byte == '.' || byte == '_' || byte == '~';
+  }
+  return table;
+}();
 
 bool has_target_bytes(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x21 && c <= 0x7E && c != '#'; });
@@ -67,10 +78,13 @@ bool is_ipv6(std::string_view address) noexcept {
 // resolves, and ',', ';' and '=' are separators where a host is quoted in other fields.
 bool is_registered_name(std::string_view name) noexcept {
   if (name.ends_with('.')) name.remove_suffix(1);
-  if (name.empty() || name.size() > max_host_name || name.front() == '.' || name.back() == '.') return false;
-  if (name.find("..") != std::string_view::npos) return false;
-  return std::all_of(name.begin(), name.end(),
-                     [](char c) { return is_alpha(c) || is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~'; });
+  if (name.empty() || name.size() > max_host_name || name.back() == '.') return false;
+  char before = '.';
+  for (char const c : name) {
+    if (!host_chars[static_cast<unsigned char>(c)] || (c == '.' && before == '.')) return false;
+    before = c;
+  }
+  return true;
 }
 
 }  // namespace
@@ -109,6 +123,18 @@ bool is_host(std::string_view authority) noexcept {
   if (name.starts_with('['))
     return name.ends_with(']') && name_end + 1 == name.size() && is_ipv6(name.substr(1, name.size() - 2));
   return is_registered_name(name);
+}
+
+// A port that might be a default one, and literals in brackets, are left to the long way.
+bool is_normalized_host(std::string_view authority) noexcept {
+  std::size_t at = 0;
+  while (at < authority.size() && host_chars[static_cast<unsigned char>(authority[at])] &&
+         authority[at] == to_lower(authority[at]))
+    ++at;
+  if (at == 0 || authority[at - 1] == '.') return false;
+  auto const port = authority.substr(at);
+  if (port.empty()) return true;
+  return port.size() > 1 && port[0] == ':' && port[1] != '0' && port != ":80" && port != ":443";
 }
 
 }  // namespace weir::http

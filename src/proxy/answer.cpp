@@ -1,8 +1,11 @@
 #include "weir/proxy/answer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstring>
 
+#include "weir/base/assert.hpp"
 #include "weir/http/date.hpp"
 #include "weir/wire/write.hpp"
 
@@ -14,6 +17,28 @@ void append_number(std::string& out, std::uint64_t number) {
   auto const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   out.append(digits, end);
 }
+
+class TailText {
+ public:
+  TailText& add(std::string_view text) noexcept {
+    WEIR_ASSERT(size_ + text.size() <= bytes_.size());
+    std::memcpy(bytes_.data() + size_, text.data(), text.size());
+    size_ += text.size();
+    return *this;
+  }
+  TailText& add(std::uint64_t number) noexcept {
+    auto const end = std::to_chars(bytes_.data() + size_, bytes_.data() + bytes_.size(), number);
+    WEIR_ASSERT(end.ec == std::errc());
+    size_ = static_cast<std::size_t>(end.ptr - bytes_.data());
+    return *this;
+  }
+  std::string_view view() const noexcept { return {bytes_.data(), size_}; }
+
+ private:
+  // Framing, Age and Connection take at most 120 bytes, a Cache-Status as many as StatusText holds.
+  std::array<char, observe::StatusText::max_size + 160> bytes_;
+  std::size_t size_ = 0;
+};
 
 // Of the representation, and so not of a 304 (RFC 9110 15.4.5). Content-Location stays.
 bool belongs_to_body(std::string_view line) noexcept {
@@ -27,30 +52,33 @@ bool belongs_to_body(std::string_view line) noexcept {
 
 }  // namespace
 
+// Composed in one place of fixed size and appended once: a hit's own bytes are made here.
 void append_tail(std::string& out, AnswerTail const& tail) {
+  observe::StatusText const status(tail.cache_status);
+  TailText text;
   switch (tail.framing) {
     case BodyFraming::length:
-      out += "Content-Length: ";
-      append_number(out, tail.length);
-      out += "\r\n";
+      text.add("Content-Length: ").add(tail.length).add("\r\n");
       break;
     case BodyFraming::chunked:
-      out += "Transfer-Encoding: chunked\r\n";
+      text.add("Transfer-Encoding: chunked\r\n");
       break;
     case BodyFraming::none:
     case BodyFraming::until_close:
       break;
   }
   if (tail.age) {
-    out += "Age: ";
-    append_number(out, static_cast<std::uint64_t>(std::max<std::int64_t>(0, base::whole_seconds(*tail.age))));
-    out += "\r\n";
+    auto const seconds = std::max<std::int64_t>(0, base::whole_seconds(*tail.age));
+    text.add("Age: ").add(static_cast<std::uint64_t>(seconds)).add("\r\n");
   }
-  out += "Cache-Status: ";
-  out += observe::StatusText(tail.cache_status).view();
-  out += tail.close            ? "\r\nConnection: close\r\n\r\n"
-         : tail.say_keep_alive ? "\r\nConnection: keep-alive\r\n\r\n"
-                               : "\r\n\r\n";
+  text.add("Cache-Status: ").add(status.view());
+  if (tail.close)
+    text.add("\r\nConnection: close\r\n\r\n");
+  else if (tail.say_keep_alive)
+    text.add("\r\nConnection: keep-alive\r\n\r\n");
+  else
+    text.add("\r\n\r\n");
+  out += text.view();
 }
 
 void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {

@@ -86,6 +86,7 @@ void Exchange::note_stripped_cookies() noexcept {
 
 // KEY-2: what is keyed is what is forwarded, in X-Forwarded-Host too.
 void Exchange::normalise_host() {
+  if (http::is_normalized_host(request_.authority)) return;
   cache::SelectorBytes host;
   http::append_normalized_host(request_.authority, request_.scheme, host);
   if (cache::view(host) == request_.authority) return;

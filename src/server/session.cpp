@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -17,6 +18,7 @@ namespace {
 constexpr int turns = 32;
 // After a refusal: what the peer may still send before its connection is closed over its unread bytes.
 constexpr std::size_t linger_bytes = std::size_t{256} * 1024;
+constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 constexpr base::Duration linger_time = std::chrono::seconds(2);
 // At a drain: how long an idle connection is kept for a request that its client sent before it could know.
 constexpr base::Duration last_moment = std::chrono::milliseconds(500);
@@ -61,7 +63,8 @@ asio::awaitable<void> Session::run() {
         co_await refuse(refusal_);
         co_return;
       case Next::wait_idle:
-        if (!co_await wait_idle()) co_return;
+        begin_idle();
+        if (auto const [error] = co_await client_.stream().wait_readable(tuple); !end_idle(error.failed())) co_return;
         next = serve_ready();
         break;
       case Next::wait_for_head:
@@ -92,7 +95,7 @@ asio::awaitable<void> Session::run() {
 }
 
 // Between requests: no buffer, no head begun.
-asio::awaitable<bool> Session::wait_idle() {
+void Session::begin_idle() {
   auto& local = worker_.local();
   local.inboxes.give(std::move(client_.inbox));
   client_.rest();
@@ -101,12 +104,13 @@ asio::awaitable<bool> Session::wait_idle() {
     retire();
   else
     worker_.timekeeper().watch(*this, Limit::idle, base::Clock::now() + local.settings->limits.idle_timeout);
-  auto const error = co_await client_.stream().wait_readable();
+}
+
+// Whether there may be a request: one that came in the last moment is owed its answer.
+bool Session::end_idle(bool failed) noexcept {
   idle_ = false;
   Timekeeper::unwatch(*this);
-  // A request that came in the last moment is owed its answer.
-  if (std::exchange(timed_out_, false)) co_return client_.stream().has_bytes();
-  co_return !error;
+  return std::exchange(timed_out_, false) ? client_.stream().has_bytes() : !failed;
 }
 
 // A head has begun and is not whole.

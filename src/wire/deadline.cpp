@@ -25,8 +25,10 @@ struct Deadline::State : std::enable_shared_from_this<State> {
     auto const alive = stream.lock();
     if (!alive) return;
     error_code ignored;  // a socket that cannot be cancelled is closed already
-    if (when_late == WhenLate::cancel) alive->socket().cancel(ignored);
-    else alive->close();
+    if (when_late == WhenLate::cancel)
+      alive->socket().cancel(ignored);
+    else
+      alive->close();
   }
 
   std::weak_ptr<Stream> stream;

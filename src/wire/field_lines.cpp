@@ -46,6 +46,21 @@ Refusal read_codings(http::Fields fields) noexcept {
   return unknown && !malformed ? Refusal::transfer_coding : Refusal::transfer_encoding;
 }
 
+// What Beast looks into while it reads.
+bool is_judged_by_beast(http::Field const& field) noexcept {
+  switch (field.id) {
+    case http::FieldId::content_length:
+    case http::FieldId::transfer_encoding:
+    case http::FieldId::proxy_connection:
+    case http::FieldId::upgrade:
+      return true;
+    case http::FieldId::connection:
+      return !http::equal_ignoring_case(field.value, "keep-alive") && !http::equal_ignoring_case(field.value, "close");
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 HeadEnd find_head_end(std::string_view head, std::size_t& scanned) noexcept {
@@ -67,6 +82,27 @@ HeadEnd find_head_end(std::string_view head, std::size_t& scanned) noexcept {
     if (char const next = head[line_feed + 1]; next == ' ' || next == '\t') return HeadEnd::obs_fold;
     at = line_feed + 1;
   }
+}
+
+std::size_t read_plain_fields(std::string_view text, std::span<http::Field> room, std::size_t& count) noexcept {
+  char const* at = text.data();
+  char const* const end = at + text.size();
+  auto const ends_line = [&] { return end - at >= 2 && at[0] == '\r' && at[1] == '\n'; };
+  for (count = 0; !ends_line(); ++count) {
+    if (count == room.size()) return 0;
+    char const* const name = at;
+    while (at != end && http::is_token_char(*at)) ++at;
+    if (at == name || at == end || *at != ':') return 0;
+    std::string_view const name_text(name, static_cast<std::size_t>(at - name));
+    char const* const value = ++at;
+    while (at != end && http::is_field_value_char(*at)) ++at;
+    if (!ends_line()) return 0;
+    auto& field = room[count];
+    field = {http::field_id(name_text), name_text, http::trim({value, static_cast<std::size_t>(at - value)})};
+    if (is_judged_by_beast(field)) return 0;
+    at += 2;
+  }
+  return static_cast<std::size_t>(at - text.data()) + 2;
 }
 
 Refusal FieldLines::read(std::string_view lines) {

@@ -156,30 +156,43 @@ RequestHead read_request_head(std::string_view bytes, std::string_view scheme, H
 
   RequestHead head;
   http::Target target;
+  auto const room_for_fields = std::span(room.fields).first(std::min(limits.field_count, max_field_count));
+  auto refusal = Refusal::none;
+  std::size_t plain = 0;
   if (first_look) {
-    if (auto const refusal = judge_beginning(line, limits); refusal != Refusal::none) return refused(refusal, scanned);
-    if (line_feed == std::string_view::npos) return unfinished(bytes, limits, scanned);
-    auto const refusal = read_request_line(line, head.request, target);
-    if (refusal != Refusal::none) return refused(refusal, scanned);
+    if (line_feed == std::string_view::npos) {
+      refusal = judge_beginning(line, limits);
+      return refusal != Refusal::none ? refused(refusal, scanned) : unfinished(bytes, limits, scanned);
+    }
+    refusal = read_request_line(line, head.request, target);
+    if (refusal != Refusal::none || head.request.target.size() > limits.target) {
+      auto const earlier = judge_beginning(line, limits);
+      return refused(earlier != Refusal::none ? earlier : refusal, scanned);
+    }
+    std::size_t count = 0;
+    plain = read_plain_fields(window.substr(line_feed + 1), room_for_fields, count);
+    head.request.fields = http::Fields(room_for_fields.first(count));
+    head.size = line_feed + 1 + plain;
     scanned = line_feed;
   }
-  switch (find_head_end(window, scanned)) {
-    case HeadEnd::need_more:
-      return unfinished(bytes, limits, scanned);
-    case HeadEnd::bare_cr_lf:
-      return refused(Refusal::bare_cr_lf, scanned);
-    case HeadEnd::obs_fold:
-      return refused(Refusal::obs_fold, scanned);
-    case HeadEnd::found:
-      break;
+  if (plain == 0) {
+    switch (find_head_end(window, scanned)) {
+      case HeadEnd::need_more:
+        return unfinished(bytes, limits, scanned);
+      case HeadEnd::bare_cr_lf:
+        return refused(Refusal::bare_cr_lf, scanned);
+      case HeadEnd::obs_fold:
+        return refused(Refusal::obs_fold, scanned);
+      case HeadEnd::found:
+        break;
+    }
+    // A head that came in pieces had its first line judged when that was complete; the views are made now.
+    if (!first_look) WEIR_ASSERT(read_request_line(line, head.request, target) == Refusal::none);
+    head.size = scanned;
+    FieldLines lines(room_for_fields);
+    refusal = lines.read(window.substr(line_feed + 1, head.size - line_feed - 1));
+    head.request.fields = lines.fields();
   }
-  // A head that came in pieces had its first line judged when that was complete; the views are made now.
-  if (!first_look) WEIR_ASSERT(read_request_line(line, head.request, target) == Refusal::none);
-  head.size = scanned;
-
-  FieldLines lines(std::span(room.fields).first(std::min(limits.field_count, max_field_count)));
-  auto refusal = lines.read(window.substr(line_feed + 1, head.size - line_feed - 1));
-  head.request.fields = lines.fields();
   if (refusal == Refusal::none) refusal = apply_target(target, scheme, head.request);
   if (refusal == Refusal::none) refusal = apply_fields(limits, head.request);
   if (refusal != Refusal::none) return refused(refusal, scanned);

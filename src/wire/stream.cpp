@@ -79,11 +79,6 @@ Transferred Stream::try_write(std::span<asio::const_buffer const> buffers) noexc
   return result;
 }
 
-asio::awaitable<error_code> Stream::wait_readable() {
-  auto const [error] = co_await socket_.async_wait(Socket::wait_read, tuple);
-  co_return error;
-}
-
 bool Stream::has_bytes() const noexcept {
   error_code error;
   return socket_.available(error) > 0 && !error;

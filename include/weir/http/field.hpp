@@ -2,6 +2,7 @@
 // except `FieldArena`. RFC 9110 section 5. Threads: values.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -98,15 +99,27 @@ struct Field {
 
 // ASCII only, as field names and tokens are.
 bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept;
-char to_lower(char c) noexcept;
+constexpr char to_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 std::string lower(std::string_view text);
 std::string_view trim(std::string_view text) noexcept;  // SP and HTAB
 
 // RFC 9110 5.6.2. Empty is not a token.
 bool is_token(std::string_view text) noexcept;
-bool is_token_char(char c) noexcept;
+inline constexpr std::array<bool, 256> token_chars = [] {
+  std::array<bool, 256> table{};
+  for (int c = '0'; c <= '9'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = 'A'; c <= 'Z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (int c = 'a'; c <= 'z'; ++c) table[static_cast<std::size_t>(c)] = true;
+  for (char const c : std::string_view("!#$%&'*+-.^_`|~")) table[static_cast<unsigned char>(c)] = true;
+  return table;
+}();
+constexpr bool is_token_char(char c) noexcept { return token_chars[static_cast<unsigned char>(c)]; }
 // RFC 9110 5.5: HTAB, 0x20 to 0x7E, 0x80 to 0xFF.
 bool is_field_value(std::string_view text) noexcept;
+constexpr bool is_field_value_char(char c) noexcept {
+  auto const byte = static_cast<unsigned char>(c);
+  return byte == '\t' || (byte >= 0x20 && byte != 0x7F);
+}
 
 // All lines of a head, in order. A view: valid as long as the array and the bytes behind it.
 class Fields {
@@ -120,10 +133,14 @@ class Fields {
   std::size_t size() const noexcept { return lines_.size(); }
   bool empty() const noexcept { return lines_.empty(); }
 
-  bool has(FieldId id) const noexcept;
+  bool has(FieldId id) const noexcept { return first(id).has_value(); }
   std::size_t count(FieldId id) const noexcept;
   // The first line's value; for fields that may stand once only.
-  std::optional<std::string_view> first(FieldId id) const noexcept;
+  std::optional<std::string_view> first(FieldId id) const noexcept {
+    for (Field const& line : lines_)
+      if (line.id == id) return line.value;
+    return std::nullopt;
+  }
   std::optional<std::string_view> first(std::string_view name) const noexcept;
   // The only line's value; nothing if there are none or several.
   std::optional<std::string_view> only(FieldId id) const noexcept;

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "weir/http/field.hpp"
+
 namespace weir::http {
 
 enum class TargetForm : std::uint8_t { origin, absolute, authority, asterisk };
@@ -29,7 +31,16 @@ bool is_host(std::string_view authority) noexcept;
 // KEY-2: lower case, without the scheme's default port, an empty port and the trailing dot. `authority` passed `is_host`.
 // Appends to `out`.
 template <class Out>
+void append_normalized_host(std::string_view authority, std::string_view scheme, Out& out);
+// Whether that would append `authority` as it is: what clients send, as a rule.
+bool is_normalized_host(std::string_view authority) noexcept;
+
+template <class Out>
 void append_normalized_host(std::string_view authority, std::string_view scheme, Out& out) {
+  if (is_normalized_host(authority)) {
+    out.insert(out.end(), authority.begin(), authority.end());
+    return;
+  }
   std::size_t const bracket = authority.rfind(']');
   std::size_t const colon = authority.rfind(':');
   bool const has_port = colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
@@ -37,7 +48,7 @@ void append_normalized_host(std::string_view authority, std::string_view scheme,
   std::string_view port = has_port ? authority.substr(colon + 1) : std::string_view();
   while (port.size() > 1 && port.front() == '0') port.remove_prefix(1);
   if (!name.empty() && name.back() == '.') name.remove_suffix(1);
-  for (char const c : name) out.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+  for (char const c : name) out.push_back(to_lower(c));
   std::string_view const default_port = scheme == "https" ? "443" : "80";
   if (!port.empty() && port != default_port) {
     out.push_back(':');

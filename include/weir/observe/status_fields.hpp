@@ -53,6 +53,7 @@ struct ProxyStatus {
 // A field value. Big enough for any value above; what does not fit is our own mistake.
 class StatusText {
  public:
+  static constexpr std::size_t max_size = 192;
   explicit StatusText(CacheStatus const& status) noexcept;
   explicit StatusText(ProxyStatus const& status) noexcept;
   std::string_view view() const noexcept { return {bytes_.data(), size_}; }
@@ -61,7 +62,7 @@ class StatusText {
   void append(std::string_view text) noexcept;
   void append(std::int64_t number) noexcept;
 
-  std::array<char, 192> bytes_;
+  std::array<char, max_size> bytes_;
   std::size_t size_ = 0;
 };
 

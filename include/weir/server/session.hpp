@@ -31,7 +31,8 @@ class Session : public Timed {
 
   Next serve_ready();
   Next serve_one(wire::RequestHead const& head, base::Now now);
-  asio::awaitable<bool> wait_idle();
+  void begin_idle();
+  bool end_idle(bool failed) noexcept;
   asio::awaitable<bool> read_more();
   asio::awaitable<void> refuse(wire::Refusal refusal);
   asio::awaitable<void> linger();

@@ -1,12 +1,13 @@
 // One byte stream to a peer: TCP or unix socket, plain or TLS. Both sides of Weir use it. Owner: the session or the origin
-// connection, through a shared_ptr where a second coroutine writes while the first reads. Threads: its own worker only. At most
-// one read and one write may be pending at a time.
+// connection, through a shared_ptr where a second coroutine writes while the first reads. Threads: its own worker only. At
+// most one read and one write may be pending at a time.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/buffer.hpp>
@@ -48,7 +49,11 @@ class Stream {
   // Without waiting; would_block when there is nothing (always so for TLS).
   Transferred try_read(std::span<char> into) noexcept;
   Transferred try_write(std::span<asio::const_buffer const> buffers) noexcept;
-  asio::awaitable<error_code> wait_readable();
+  // Until there is something to read, with any completion token of an error code.
+  template <class Token>
+  auto wait_readable(Token&& token) {
+    return socket_.async_wait(Socket::wait_read, std::forward<Token>(token));
+  }
 
   // Whether bytes wait unread.
   bool has_bytes() const noexcept;
