@@ -5,6 +5,7 @@
 # make conformance  the public test suite for HTTP caches alone; part of `make test`
 # make mutate   the cache's decisions with one operator changed at a time: which changes no test sees
 # make fuzz     each fuzz target for FUZZ_SECONDS (60)
+# make package  build/release/weir_VERSION_ARCH.deb
 # make format   clang-format over the tree
 # make clean    removes build/
 
@@ -36,6 +37,9 @@ mutate: packages-build packages-test
 
 fuzz: packages-build packages-test
 	.ci/fuzz $(FUZZ_SECONDS)
+
+package: build packages-package
+	cd build/release && cpack
 
 format: packages-tools
 	git ls-files -z '*.cpp' '*.hpp' | xargs -0 clang-format -i

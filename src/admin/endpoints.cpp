@@ -6,6 +6,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "live_page.hpp"
 #include "purge_endpoint.hpp"
 #include "weir/admin/sources.hpp"
 #include "weir/observe/build.hpp"
@@ -192,6 +193,7 @@ Router admin_endpoints(Sources const& sources) {
   Router router;
   add_probes(router, sources);
   add_metrics(router, sources, true);
+  router.add({.method = "GET", .path = "/", .needs_token = false, .handler = [](Call const&) { return answer_page(); }});
   router.add(
       {.method = "GET", .path = "/v1/config", .handler = [sources](Call const&) { return json(200, sources.config()); }});
   router.add(

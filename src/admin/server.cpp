@@ -56,6 +56,13 @@ boost::system::result<std::string, StartError> read_token(std::string const& fil
   return token;
 }
 
+// Loaded settings hold the token, wherever it came from.
+boost::system::result<std::string, StartError> token_of(config::Admin const& settings) {
+  if (settings.token.empty()) return read_token(settings.token_file);
+  if (http::is_field_value(settings.token)) return settings.token;
+  return StartError{StartFault::token_unreadable, "admin.token: no field of a request can hold it"};
+}
+
 }  // namespace
 
 // One listening address. The socket's file goes with it.
@@ -112,7 +119,7 @@ boost::system::result<std::unique_ptr<Listener>, StartError> Server::Impl::liste
   if (!address) return address.error();
   if (needs_token && !address->local && door.token.empty()) {
     return StartError{StartFault::token_required,
-                      std::string(setting) + ": `" + text + "` is open to the network, so admin.token_file is required"};
+                      std::string(setting) + ": `" + text + "` is open to the network, so admin.token or admin.token_file is required"};
   }
   auto acceptor = listen_on(context, setting, *address);
   if (!acceptor) return acceptor.error();
@@ -203,7 +210,7 @@ Server::~Server() { stop(); }
 boost::system::result<std::unique_ptr<Server>, StartError> Server::open(config::Admin const& settings, Router admin,
                                                                         Router open) {
   auto impl = std::make_unique<Impl>();
-  auto token = read_token(settings.token_file);
+  auto token = token_of(settings);
   if (!token) return token.error();
   if (!is_off(settings.listen)) {
     auto listener = impl->listen("admin.listen", settings.listen, {std::move(admin), *token}, true);

@@ -298,6 +298,15 @@ TEST_F(AdminServer, NeedsATokenWhereTheNetworkReachesIt) {  // OBS-5
   EXPECT_EQ(get("/v1/stats", "Authorization: Bearer s3cret\r\n").status, 200);
 }
 
+// By ${NAME} or a variable, without a file.
+TEST_F(AdminServer, TakesTheTokenThatTheSettingsHold) {  // OBS-5
+  settings_.listen = "0.0.0.0:0";
+  settings_.token = "s3cret";
+  open();
+  EXPECT_EQ(get("/v1/stats").status, 401);
+  EXPECT_EQ(get("/v1/stats", "Authorization: Bearer s3cret\r\n").status, 200);
+}
+
 TEST_F(AdminServer, MetricsListenNeedsNoToken) {  // OBS-5
   settings_.metrics_listen = "0.0.0.0:0";
   open();
@@ -320,6 +329,8 @@ TEST_F(AdminServer, RefusesTokensThatAreNone) {  // OBS-5
     EXPECT_EQ(failure().fault, StartFault::token_unreadable) << text;
   }
   settings_.token_file = "/nonexistent";
+  EXPECT_EQ(failure().fault, StartFault::token_unreadable);
+  settings_.token = "two\nlines";
   EXPECT_EQ(failure().fault, StartFault::token_unreadable);
 }
 
