@@ -2,9 +2,11 @@
 // length. Says what it used itself, so that a run in which it was the bottleneck can be told.
 //
 // usage: weir-bench-load PORT [--connections 64] [--seconds S | --requests N | --hold] [--path /x] [--keys N] [--first N]
-//                        [--each] [--head-bytes 150] [--field 'Name: value'] [--status 200]
+//                        [--each] [--head-bytes 150] [--field 'Name: value'] [--status 200] [--warm N]
 //   --keys    asks for PATH/<eight digits>, N of them from --first on, uniform; with --each in order, each once
-//   --hold    every connection asks once; then prints "ready" and holds them until its input ends
+//   --warm    so many requests first that do not count; then prints "warm"; and "done" at the end; goes on with each line of
+//   input
+//   --hold    every connection asks once; then prints "ready" and holds them until a line of input
 // Prints one line: requests, errors, seconds, p50_us, p99_us, cpu (its own, of 1).
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -23,6 +25,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -32,7 +35,8 @@ using Clock = std::chrono::steady_clock;
 struct Options {
   unsigned short port = 0;
   std::size_t connections = 64;
-  double seconds = 0;          // 0: until all is asked
+  double seconds = 0;  // 0: until all is asked
+  std::uint64_t warm = 0;
   std::uint64_t requests = 0;  // 0: as many as the time allows
   std::string path = "/x", fields;
   std::uint64_t keys = 1, first = 0;
@@ -58,6 +62,8 @@ Options parse(int argc, char** argv) {
       options.seconds = std::atof(argv[++i]);
     else if (name == "--requests")
       options.requests = std::strtoull(argv[++i], nullptr, 10);
+    else if (name == "--warm")
+      options.warm = std::strtoull(argv[++i], nullptr, 10);
     else if (name == "--path")
       options.path = argv[++i];
     else if (name == "--keys")
@@ -145,14 +151,9 @@ class Load {
     for (std::size_t i = 0; i < connections_.size(); ++i) open(i);
     began_ = Clock::now();
     if (options_.hold) return hold();
-    for (std::size_t i = 0; i < connections_.size(); ++i) send(i);
-    auto const end = began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
-    std::array<epoll_event, 256> events;
-    while (options_.requests != 0 ? answers_ + errors_ < options_.requests : now_ < end) {
-      int const ready = epoll_wait(poll_, events.data(), static_cast<int>(events.size()), 100);
-      now_ = Clock::now();
-      for (int i = 0; i < ready; ++i) receive(events[static_cast<std::size_t>(i)].data.u64);
-    }
+    if (options_.warm != 0) warm_up();
+    load();
+    if (options_.warm != 0) pause("done");
     report();
   }
 
@@ -185,14 +186,40 @@ class Load {
     epoll_ctl(poll_, EPOLL_CTL_ADD, connection.fd, &event);
   }
 
+  void load() {
+    for (std::size_t i = 0; i < connections_.size(); ++i) send(i);
+    auto const end = began_ + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.seconds));
+    std::array<epoll_event, 256> events;
+    while (options_.requests != 0 ? answers_ + errors_ < options_.requests : now_ < end) {
+      int const ready = epoll_wait(poll_, events.data(), static_cast<int>(events.size()), 100);
+      now_ = Clock::now();
+      for (int i = 0; i < ready; ++i) receive(events[static_cast<std::size_t>(i)].data.u64);
+    }
+  }
+
+  // Says so and waits for a line of input, or its end.
+  void pause(char const* word) {
+    std::printf("%s\n", word);
+    std::fflush(stdout);
+    if (read(0, buffer_.data(), buffer_.size()) < 0) std::perror("weir-bench-load: input");
+  }
+
+  void warm_up() {
+    std::swap(options_.warm, options_.requests);
+    load();
+    std::swap(options_.warm, options_.requests);
+    asked_ = answers_ = 0;
+    latencies_ = {};
+    pause("warm");
+    began_ = Clock::now();
+  }
+
   void hold() {
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       send(i);
       while (connections_[i].waits) receive(i);
     }
-    std::printf("ready\n");
-    std::fflush(stdout);
-    while (read(0, buffer_.data(), buffer_.size()) > 0) {}
+    pause("ready");
     report();
   }
 
