@@ -12,7 +12,8 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: build run demo test conformance mutate fuzz format clean packages-build packages-test packages-tools packages-bench packages-compare
+.PHONY: build run demo test conformance mutate fuzz package format clean packages-build packages-test packages-package
+.PHONY: packages-tools packages-bench packages-compare
 
 build: packages-build
 	cmake --preset release -DWEIR_TESTS=OFF --log-level=WARNING
@@ -47,5 +48,5 @@ format: packages-tools
 clean:
 	rm -rf build
 
-packages-build packages-test packages-tools packages-bench packages-compare: packages-%:
+packages-build packages-test packages-package packages-tools packages-bench packages-compare: packages-%:
 	@docker/install $*
