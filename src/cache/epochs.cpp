@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "weir/http/structured.hpp"
 
@@ -108,6 +109,10 @@ std::vector<Tag> invalidated_groups(http::Fields response, std::string_view sche
 }
 
 void Epochs::Epoch::add(Invalidation mode, std::uint64_t number, base::SteadyTime at) noexcept {
+  if (number > last)
+    last_but_one = std::exchange(last, number);
+  else if (number < last)
+    last_but_one = std::max(last_but_one, number);
   switch (mode) {
     case Invalidation::hard:
       hard = std::max(hard, number);
@@ -213,12 +218,13 @@ std::uint64_t Epochs::must_see(Place const& place) const {
 bool Epochs::between(std::span<Tag const> tags, std::uint64_t began, std::uint64_t came) const {
   if (tags.empty() || began >= number()) return false;
   bool found = false;
+  // Of two that came after both, nothing tells what was before them.
+  auto const look = [&](Epoch const& epoch) {
+    found |= began < epoch.last && (epoch.last <= came || began < epoch.last_but_one);
+  };
   std::shared_lock const lock(mutex_);
-  for (auto const tag : tags)
-    visit(tag, [&](Epoch const& epoch) {
-      for (auto const number : {epoch.hard, epoch.invalid, epoch.soft, epoch.first_soft})
-        found |= began < number && number <= came;
-    });
+  look(floor_);
+  for (auto const tag : tags) visit(tag, look);
   return found;
 }
 

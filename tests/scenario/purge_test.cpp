@@ -166,6 +166,27 @@ TEST(Purge, ATagIsSeenAtTheHead) {
   EXPECT_EQ(origin.calls(), 2U);
 }
 
+// COA-14: who came between two purges of one tag is not given what began before the first.
+TEST(Purge, ALaterPurgeHidesNoEarlierOne) {
+  ScriptedOrigin origin;
+  Gate first;
+  origin.answer("/a", {gated(first, cached({{"Surrogate-Key", "red"}}), "old"), respond(200, cached(), "new")});
+  Weir weir(origin);
+  Burst before(weir.port(), 1), between(weir.port(), 10);
+  before.get("/a");
+  ASSERT_TRUE(origin.waits_for_calls(1));
+  purge(weir, R"({"tags":["red"],"mode":"hard"})");
+  between.get("/a");
+  ASSERT_TRUE(weir.waits_for_waiters(11));
+  purge(weir, R"({"tags":["red"],"mode":"hard"})");
+  first.open();
+  before.collect();
+  between.collect();
+  EXPECT_EQ(before.responses().front().body, "old");
+  for (auto const& response : between.responses()) ASSERT_EQ(response.body, "new");
+  EXPECT_EQ(origin.calls(), 2U);
+}
+
 // SRV-6, RFC 9875: an answer to an unsafe request invalidates groups of its own origin.
 TEST(Purge, AnOriginInvalidatesItsGroups) {
   ScriptedOrigin origin;

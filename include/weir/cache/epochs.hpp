@@ -61,7 +61,8 @@ class Epochs {
   Overrule overrule(Place const& place, std::span<Tag const> tags, std::uint64_t began) const;
   // COA-14: the highest number of an epoch that the key tells of, in any mode: a fetch that began below takes nobody now.
   std::uint64_t must_see(Place const& place) const;
-  // COA-14: whether an epoch on these tags came after `began`, and not after `came`.
+  // COA-14: whether an epoch on these tags came after `began`, and not after `came`. Yes also where two came after both:
+  // what was before them is not kept.
   bool between(std::span<Tag const> tags, std::uint64_t began, std::uint64_t came) const;
 
   std::size_t size() const;
@@ -70,6 +71,7 @@ class Epochs {
   // All that was said under a tag: the newest of each mode counts, and soft ones tell since when.
   struct Epoch {
     std::uint64_t hard = 0, invalid = 0, soft = 0, first_soft = 0;
+    std::uint64_t last = 0, last_but_one = 0;  // of any mode
     base::SteadyTime soft_at{}, first_soft_at{};
     std::list<Tag>::iterator order;
 

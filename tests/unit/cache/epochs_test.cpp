@@ -87,6 +87,21 @@ TEST(Epochs, a_tag_overrules_what_began_before_it) {
   EXPECT_FALSE(epochs.between(blue, 6, 7));
 }
 
+// COA-14: a purge that comes later hides none that came before.
+TEST(Epochs, what_lies_between_is_known_behind_a_later_purge) {
+  Epochs epochs(100);
+  auto const red = one(tag_of_name("shop", "red"));
+  for (auto const number : {7U, 9U}) epochs.add(red, Invalidation::hard, number, at(3));
+  EXPECT_TRUE(epochs.between(red, 6, 7));  // 7 was before it came, 9 after
+  EXPECT_TRUE(epochs.between(red, 6, 8));
+  EXPECT_TRUE(epochs.between(red, 8, 9));
+  EXPECT_FALSE(epochs.between(red, 7, 8));  // only 9 is newer than the fetch, and came after it came
+  EXPECT_FALSE(epochs.between(red, 9, 12));
+  epochs.add(red, Invalidation::soft, 11, at(4));
+  EXPECT_TRUE(epochs.between(red, 6, 7));
+  EXPECT_FALSE(epochs.between(red, 9, 10));
+}
+
 // PRG-2: a later, weaker word takes nothing back; a soft one counts since the first that applies.
 TEST(Epochs, the_same_tag_again_never_says_less) {
   Epochs epochs(100);
