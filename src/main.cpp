@@ -95,7 +95,16 @@ int run(weir::config::Settings settings, weir::config::Sources const& sources) {
     for (auto const& address : daemon.addresses())
       observe::log_info("listening", {{"address", address}, {"version", observe::version}});
     weir::daemon::notify_ready("serving");
-    code = serve(daemon, signals) == weir::daemon::Ended::clean ? exit_ok : exit_unclean;
+    switch (serve(daemon, signals)) {
+      case weir::daemon::Ended::clean:
+        code = exit_ok;
+        break;
+      case weir::daemon::Ended::snapshot_lost:
+        code = exit_run_time;
+        break;
+      case weir::daemon::Ended::unclean:
+        code = exit_unclean;
+    }
   } catch (std::exception const& error) { observe::log_error("cannot-run", {{"why", std::string_view(error.what())}}); }
   observe::stop_log();
   return code;

@@ -111,7 +111,7 @@ void decision(benchmark::State& state) {
   measure(state, [&] {
     auto const cookies = cache::classify_cookies(request.head.request.fields, policy.key, policy.cookies);
     auto const asker = cache::asker_of(request.head.request, cookies.has_credential, policy.client);
-    benchmark::DoNotOptimize(cache::reuse(asker, facts, {}, base::read_clock()));
+    benchmark::DoNotOptimize(cache::reuse(asker, facts, {}, base::read_clock(), cache::Mode::normal));
     benchmark::DoNotOptimize(cache::has_conditionals(request.head.request.fields));
   });
 }

@@ -7,7 +7,9 @@
 #include <boost/json/serialize.hpp>
 
 #include "live_page.hpp"
+#include "mode_endpoint.hpp"
 #include "purge_endpoint.hpp"
+#include "warm_endpoint.hpp"
 #include "weir/admin/sources.hpp"
 #include "weir/observe/build.hpp"
 #include "weir/observe/json_text.hpp"
@@ -208,6 +210,17 @@ Router admin_endpoints(Sources const& sources) {
               }});
   router.add({.method = "POST", .path = "/v1/reload", .changes = true, .handler = [sources](Call const&) {
                 return answer_reload(sources.reload());
+              }});
+  router.add({.method = "GET", .path = "/v1/warm", .handler = [sources](Call const&) {
+                return answer_warm(sources.warm_progress());
+              }});
+  router.add({.method = "POST", .path = "/v1/warm", .changes = true, .handler = [sources](Call const& call) {
+                return begin_warm(sources, call);
+              }});
+  router.add(
+      {.method = "GET", .path = "/v1/mode", .handler = [sources](Call const&) { return answer_mode(sources.mode()); }});
+  router.add({.method = "PUT", .path = "/v1/mode", .changes = true, .handler = [sources](Call const& call) {
+                return change_mode(sources, call);
               }});
   router.add({.method = "POST", .path = "/v1/drain", .changes = true, .handler = [sources](Call const&) {
                 sources.drain();

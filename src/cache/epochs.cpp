@@ -179,16 +179,47 @@ void Epochs::for_each_of_key(Place const& place, Visit&& visit_one) const {
 void Epochs::add(std::span<Tag const> tags, Invalidation mode, std::uint64_t number, base::SteadyTime at) {
   std::unique_lock const lock(mutex_);
   for (auto const tag : tags) {
-    auto const [found, is_new] = epochs_.try_emplace(tag);
-    auto& epoch = found->second;
-    if (is_new)
-      epoch.order = order_.insert(order_.end(), tag);
-    else
-      order_.splice(order_.end(), order_, epoch.order);
-    epoch.add(mode, number, at);
+    find_or_make(tag).add(mode, number, at);
     if (epochs_.size() > most_) fold_oldest();
   }
   if (number > number_.load(std::memory_order_relaxed)) number_.store(number, std::memory_order_release);
+}
+
+Epochs::Epoch& Epochs::find_or_make(Tag tag) {
+  auto const [found, is_new] = epochs_.try_emplace(tag);
+  auto& epoch = found->second;
+  if (is_new)
+    epoch.order = order_.insert(order_.end(), tag);
+  else
+    order_.splice(order_.end(), order_, epoch.order);
+  return epoch;
+}
+
+std::vector<Epochs::Row> Epochs::rows() const {
+  std::shared_lock const lock(mutex_);
+  std::vector<Row> rows;
+  rows.reserve(order_.size() + 1);
+  auto const add = [&rows](Epoch const& epoch, Tag tag, bool is_floor) {
+    rows.push_back(
+        {is_floor, tag, epoch.hard, epoch.invalid, epoch.soft, epoch.first_soft, epoch.soft_at, epoch.first_soft_at});
+  };
+  add(floor_, 0, true);
+  for (auto const tag : order_) add(epochs_.at(tag), tag, false);
+  return rows;
+}
+
+void Epochs::restore(Row const& row) {
+  Epoch said;
+  said.hard = row.hard;
+  said.invalid = row.invalid;
+  said.soft = row.soft;
+  said.first_soft = row.first_soft;
+  said.soft_at = row.soft_at;
+  said.first_soft_at = row.first_soft_at;
+  std::unique_lock const lock(mutex_);
+  said.fold_into(row.is_floor ? floor_ : find_or_make(row.tag));
+  if (epochs_.size() > most_) fold_oldest();
+  if (said.highest() > number_.load(std::memory_order_relaxed)) number_.store(said.highest(), std::memory_order_release);
 }
 
 void Epochs::fold_oldest() noexcept {

@@ -22,7 +22,8 @@ Duration stale_for(Facts const& facts, Overrule const& overrule, base::SteadyTim
 }
 
 // Not for this asker, whatever its age.
-std::optional<ReuseReason> refusal(Asker const& asker, Facts const& facts, Overrule const& overrule) noexcept {
+std::optional<ReuseReason> refusal(Asker const& asker, Facts const& facts, Overrule const& overrule, Mode mode) noexcept {
+  if (mode == Mode::bypass) return ReuseReason::bypass_mode;
   if (overrule.mode == Invalidation::hard) return ReuseReason::purged;
   if (asker.has_authorization && !facts.authorized) return ReuseReason::authorization;
   if (asker.has_cookie_credential && !facts.shared_explicitly) return ReuseReason::cookie;
@@ -75,6 +76,8 @@ std::string_view label(ReuseReason reason) noexcept {
       return "authorization";
     case ReuseReason::cookie:
       return "cookie";
+    case ReuseReason::bypass_mode:
+      return "bypass-mode";
   }
   return "unknown";
 }
@@ -104,12 +107,12 @@ base::Duration current_age(Facts const& facts, base::SteadyTime now) noexcept {
   return facts.initial_age + std::max(Duration::zero(), now - facts.response_time);
 }
 
-Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, base::Now now) noexcept {
+Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, base::Now now, Mode mode) noexcept {
   Reuse reuse;
   reuse.age = current_age(facts, now.steady);
   auto const stale = stale_for(facts, overrule, now.steady, reuse.age);
   reuse.ttl = -stale;
-  if (auto const reason = refusal(asker, facts, overrule)) {
+  if (auto const reason = refusal(asker, facts, overrule, mode)) {
     reuse.verdict = Verdict::unusable;
     reuse.reason = *reason;
     return reuse;
@@ -119,7 +122,8 @@ Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, ba
     return reuse;
   }
   reuse.stale_if_error = facts.stale_if_error > Duration::zero() && stale < facts.stale_if_error;
-  reuse.stale_in_incident = !facts.forbids_incident_stale;
+  reuse.stale_in_incident = mode == Mode::stale_on_error && !facts.forbids_incident_stale && !reuse.stale_if_error;
+  reuse.stale_if_error |= reuse.stale_in_incident;
   if (auto const reason = demand(asker, facts, reuse)) {
     reuse.reason = *reason;
     return reuse;

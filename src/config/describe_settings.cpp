@@ -88,7 +88,8 @@ Group<Store> const& store_group() {
           "in this process, or in a Valkey that nodes share");
     g.add("max_bytes", max_bytes, Size{1 * mib, 1024 * gib, "auto"},
           "memory: budget; `auto`: a quarter of the memory there is, at most 8GiB");
-    g.add("snapshot", &Store::snapshot, file_or_off(), "memory: written at a graceful stop, loaded at start").planned = true;
+    g.add("snapshot", &Store::snapshot, file_or_off(),
+          "memory: written at a graceful stop, within another `drain.timeout`; loaded, stale, at the next start, once");
     g.add("address", &Store::address, Text{check_store_address, "address", "off", true}, "valkey: host:port or unix:/path");
     g.add("username", &Store::username, Text{check_any, "name", "off", true}, "valkey: AUTH");
     add_secret(g, "password", &Store::password, &Store::password_file, "valkey: AUTH");
@@ -101,6 +102,8 @@ Group<Store> const& store_group() {
     g.check([](Reader& reader, Item const& item, Store& store) {
       if (store.type == StoreType::valkey && store.address.empty())
         reader.mistake(item, "`type: valkey` needs an `address`");
+      if (store.type == StoreType::valkey && !store.snapshot.empty())
+        reader.mistake(item, "a `snapshot` is of `type: memory`: a Valkey keeps what it has");
     });
     return g;
   }();

@@ -121,8 +121,13 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
       metrics_(worker_count_, site_names(setup_->settings)),
       shared_{*store_, flights_, purges_,    epochs_,
               memory_, metrics_, mailboxes_, make_cdn_loop_id(setup_->settings.instance)},
+      warmer_(shared_),
       load_(std::move(load)) {
   apply_limits(setup_->settings);
+  if (auto* const memory = dynamic_cast<store::MemoryStore*>(store_.get())) {
+    snapshot_ = std::make_unique<SnapshotKeeper>(shared_, *memory);
+    if (!setup_->settings.store.snapshot.empty()) snapshot_->load(setup_->settings.store.snapshot);
+  }
   for (std::size_t i = 0; i < worker_count_; ++i) {
     workers_.push_back(
         std::make_unique<server::Worker>(static_cast<std::uint16_t>(i), shared_, metrics_.worker(i), connections_));
@@ -136,6 +141,7 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
   workers_.front()->set_each_second([this](base::Now now) {
     store_->sweep(now);
     watch_miss_rate(now.steady);
+    if (auto const ended = shared_.mode.ended(now.steady)) observe::log_info("mode-ended", {{"mode", label(*ended)}});
     shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());
     shared_.stripped_cookies.look(now.steady);
   });
@@ -192,6 +198,15 @@ void Daemon::watch_miss_rate(base::SteadyTime now) {
   observe::log_warning("miss-rate", {{"requests", requests}, {"misses", misses}, {"paths", paths}});
 }
 
+// MODE-1. On the admin thread.
+void Daemon::set_mode(cache::Mode mode, base::Duration lasts) {
+  auto const now = base::Clock::now();
+  auto const before = shared_.mode.at(now);
+  shared_.mode.set(mode, now + lasts);
+  observe::log_warning("mode-set",
+                       {{"mode", label(mode)}, {"before", label(before)}, {"seconds", base::whole_seconds(lasts)}});
+}
+
 void Daemon::start_admin() {
   observe::Gauges gauges;
   gauges.flights = [this] { return flights_.flights(); };
@@ -221,6 +236,8 @@ void Daemon::start_admin() {
       return valkey_->errors(static_cast<store::StoreOperation>(operation));
     };
   }
+  if (snapshot_) gauges.snapshot = [this](std::size_t result) { return snapshot_->restored(result); };
+  gauges.mode = [this] { return shared_.mode.at(base::Clock::now()); };
   gauges.log_dropped = [] { return observe::log_dropped(); };
   metrics_.set_gauges(std::move(gauges));
 
@@ -255,6 +272,17 @@ admin::Sources Daemon::admin_sources() {
   };
   sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, setup()->settings, order); };
   sources.reload = [this] { return reload(); };
+  sources.warm = [this](proxy::WarmOrder order) {
+    std::vector<proxy::Local*> workers;
+    for (auto const& worker : workers_) workers.push_back(&worker->local());
+    return warmer_.begin(std::move(order), setup()->settings, workers);
+  };
+  sources.warm_progress = [this] { return warmer_.progress(); };
+  sources.mode = [this] {
+    auto const now = base::Clock::now();
+    return admin::ModeLine{shared_.mode.at(now), shared_.mode.left(now)};
+  };
+  sources.set_mode = [this](cache::Mode mode, base::Duration lasts) { set_mode(mode, lasts); };
   sources.drain = [this] { drain_requested_.store(true, std::memory_order_release); };
   return sources;
 }
@@ -328,7 +356,21 @@ Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
   for (auto& worker : workers_) worker->join();
   bool const clean = cut_off == 0 && !hurried;
   observe::log_info("drain-ended", {{"clean", clean}, {"cut_off", cut_off}});
-  return clean ? Ended::clean : Ended::unclean;
+  bool const written = hurried || write_snapshot(wait);
+  return !clean ? Ended::unclean : written ? Ended::clean : Ended::snapshot_lost;
+}
+
+// MEM-2. What requests had of `drain.timeout` is not missing here: it is given once more.
+bool Daemon::write_snapshot(std::function<bool(base::Duration)> const& wait) {
+  auto const now = setup();
+  auto const& path = now->settings.store.snapshot;
+  if (!snapshot_ || path.empty()) return true;
+  if (admin_) admin_->stop();  // a purge from now on would be missing in it
+  auto const until = base::Clock::now() + now->settings.drain.timeout;
+  auto const give_up = [&](base::Duration patience) { return base::Clock::now() >= until || wait(patience); };
+  while (snapshot_->loading() && !give_up(drain_look)) {}
+  snapshot_->stop();
+  return snapshot_->write(path, [&] { return give_up({}); });
 }
 
 }  // namespace weir::daemon

@@ -24,6 +24,8 @@ using Workers = std::vector<std::unique_ptr<WorkerMetrics>>;
 // As in store::StoreOperation.
 constexpr std::array<std::string_view, 8> store_operations{"get",   "put",   "mark",      "invalidate",
                                                            "purge", "lease", "subscribe", "decode"};
+// As in daemon::Restored.
+constexpr std::array<std::string_view, 4> snapshot_results{"loaded", "expired", "refused", "damaged"};
 // As in store::LeaseResult.
 constexpr std::array<std::string_view, 5> lease_results{"acquired", "refused", "announced", "hedged", "failed"};
 
@@ -227,6 +229,14 @@ void add_store(Page& page, Gauges const& gauges) {
   evictions.value(read(gauges.evicted_main), {{"queue", "main"}});
 }
 
+void add_snapshot(Page& page, Gauges const& gauges) {
+  auto entries =
+      page.counter("weir_snapshot_entries_total", "Entries of the snapshot that was loaded, by what became of them.");
+  for (std::size_t i = 0; i < snapshot_results.size(); ++i)
+    entries.value(gauges.snapshot ? static_cast<double>(gauges.snapshot(i)) : 0.0,
+                  {{"result", std::string(snapshot_results[i])}});
+}
+
 void add_operation(Page& page, Metrics const& metrics, Gauges const& gauges) {
   auto purges = page.counter("weir_purges_total", "Purges and group invalidations applied.");
   purges.value(metrics.purges_soft.load(), {{"mode", "soft"}});
@@ -237,6 +247,12 @@ void add_operation(Page& page, Metrics const& metrics, Gauges const& gauges) {
   auto reloads = page.counter("weir_config_reloads_total", "Reloads of the configuration.");
   reloads.value(metrics.reloads_ok.load(), {{"result", "ok"}});
   reloads.value(metrics.reloads_bad.load(), {{"result", "bad"}});
+  auto modes = page.gauge("weir_mode", "The incident mode: 1 for the one that holds, 0 for the others.");
+  auto const mode = gauges.mode ? gauges.mode() : cache::Mode::normal;
+  for (std::size_t i = 0; i < cache::mode_count; ++i) {
+    auto const each = static_cast<cache::Mode>(i);
+    modes.value(each == mode ? 1.0 : 0.0, {{"mode", std::string(cache::label(each))}});
+  }
   page.counter("weir_log_dropped_total", "Log lines lost because the queue was full or writing failed.")
       .value(read(gauges.log_dropped));
   page.gauge("weir_build_info", "Which Weir this is; always 1.")
@@ -272,6 +288,7 @@ std::string Metrics::scrape() const {
   add_coalescing(page, *gauges);
   add_answers(page);
   add_store(page, *gauges);
+  add_snapshot(page, *gauges);
   add_operation(page, *this, *gauges);
   add_process(page);
   return page.text();

@@ -127,7 +127,8 @@ Exchange::Decision Exchange::decide(base::Now now) {
   if (!seen_) edit_request();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);
 
-  if (keys_body() && !body_) {
+  bool const cached = routed_.policy->cache && mode(now) != cache::Mode::bypass;
+  if (cached && keys_body() && !body_) {
     Decision gather;
     gather.what = What::gather;
     return gather;
@@ -136,7 +137,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
                      request_.path != "*";
   bool const readable = plain || digest_;
   bool const upgrades = wants_websocket(request_);
-  if (readable && routed_.policy->cache && !upgrades) return decide_cacheable(now);
+  if (readable && cached && !upgrades) return decide_cacheable(now);
   auto decision = bypass(readable ? Forwarded::bypass : Forwarded::method, upgrades);
   if (decision.what == What::alone && may_stand_for_get()) {
     key_as_get();
@@ -171,7 +172,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   if (found.entry) {
     decision.entry = found.entry;
     decision.overrule = found.overrule;
-    decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
+    decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
   }
   bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable && !identity_forbidden_ &&
                       (!digest_ || decision.reuse.verdict == Verdict::fresh);
@@ -184,10 +185,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.outcome = fresh ? Outcome::hit : Outcome::stale;
     decision.cache_status.hit = true;
     decision.cache_status.ttl = decision.reuse.ttl;
-    if (while_revalidate) {
-      decision.cache_status.detail = observe::detail::stale_while_revalidate;
-      local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
-    }
+    if (while_revalidate) decision.cache_status.detail = observe::detail::stale_while_revalidate;
     decision.refresh = while_revalidate || (fresh && !digest_ && policy.freshness.early_refresh &&
                                             cache::nears_expiry(found.entry->facts(), now.steady) &&
                                             cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
@@ -335,9 +333,9 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
     if (woken == Woken::resumed) break;
     if (woken == Woken::nudged) continue;
     if (woken == Woken::late && due < end) {
-      bool const stale =
-          decision_.entry &&
-          cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, base::read_clock()).stale_if_error;
+      auto const now = base::read_clock();
+      bool const stale = decision_.entry &&
+                         cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, now, mode(now)).stale_if_error;
       if (!stale) {
         due = end;
         auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());

@@ -14,7 +14,7 @@ using shield::FailureKind;
 bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   auto const now = base::read_clock();
   auto const said = cache::with_epochs({}, local_.shared.epochs, place(), *waiter.entry);
-  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), said, now);
+  auto const reuse = cache::reuse(asker_, waiter.entry->facts(), said, now, mode(now));
   if (!cache::selects(http::Fields(forwarded_), waiter.entry->selector(), routed_.policy->key)) return false;
   bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
   if (strict && reuse.verdict == Verdict::must_validate) return false;  // COA-17
@@ -30,7 +30,6 @@ bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
     if (reuse.verdict == Verdict::stale_while_revalidate) {
       decision_.outcome = Outcome::stale;
       status.detail = observe::detail::stale_while_revalidate;
-      local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
       refresh_in_background();
     }
   } else {
@@ -62,7 +61,7 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
   auto const now = base::read_clock();
   auto const found = look_up(now);  // what was said of it meanwhile counts
   if (!found.entry) return false;
-  auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now);
+  auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
   if (reuse.verdict == Verdict::unusable || !reuse.stale_if_error) return false;
   decision_.entry = found.entry;
   bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
@@ -75,7 +74,8 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
   decision_.cache_status.forwarded_status = received_status;
   decision_.cache_status.ttl = reuse.ttl;
   decision_.cache_status.detail = detail;
-  local_.metrics.stale_served[static_cast<std::size_t>(reason)].add();
+  auto const counted_as = reuse.stale_in_incident ? observe::StaleReason::incident : reason;
+  local_.metrics.stale_served[static_cast<std::size_t>(counted_as)].add();
   if (reason == observe::StaleReason::coalesce_timeout)
     local_.metrics.coalesce_timeouts[static_cast<std::size_t>(observe::CoalesceFallback::stale)].add();
   return true;

@@ -34,6 +34,8 @@ void Exchange::count(Outcome outcome) noexcept {
   local_.metrics.request(snapshot_->setup->site_rows[routed_.site_index], outcome);
   local_.metrics.request_seconds.observe(base::Clock::now() - came_.steady);
   if (!key_.empty()) local_.hot.count(outcome, cache::view(key_), hash_);
+  if (outcome == Outcome::stale && decision_.cache_status.detail == observe::detail::stale_while_revalidate)
+    local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
   if (outcome != Outcome::collapsed) return;
   local_.metrics.coalesced.add();
   if (decision_.cache_status.forwarded == observe::Forwarded::stale) local_.metrics.refresh_collapsed.add();

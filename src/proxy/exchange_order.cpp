@@ -1,4 +1,6 @@
 // The fetches that a request orders: its own or the shared one, and a refresh for nobody.
+#include <utility>
+
 #include "weir/cache/conditional.hpp"
 #include "weir/proxy/exchange.hpp"
 #include "weir/proxy/overrule.hpp"
@@ -18,18 +20,26 @@ void Exchange::refresh_in_background() {
   permit.partition = partition();
   if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
     return entry.release_refresh(now, refresh_pause);
+  auto order = order_for_nobody(std::move(permit.permit), observe::FetchClass::background);
+  if (!order) return;  // somebody's fetch is under way
+  order->refreshes = decision_.entry;
+  start_fetch(local_, std::move(*order));
+}
+
+// FWD-7: with its permit. Nothing: somebody's fetch is under way.
+std::optional<FetchOrder> Exchange::order_for_nobody(shield::Permit permit, observe::FetchClass why) {
   joined_selector_ = selector();
   auto const number = must_see(local_.shared, place(), routed_.policy->key, cache::view(key_));
   shield::FlightKey const key{cache::view(key_), hash_, joined_selector_, number};
-  auto ticket = local_.shared.flights.lead_for_nobody(key, local_.worker, routed_.policy->coalesce.table, now);
-  if (!ticket) return;  // somebody's fetch is under way
-  decision_.what = What::join;
+  auto ticket =
+      local_.shared.flights.lead_for_nobody(key, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
+  if (!ticket) return std::nullopt;
+  auto const what = std::exchange(decision_.what, What::join);
   decision_.forward = ForwardAs::background;
-  auto order = make_order(std::move(*ticket), observe::FetchClass::background);
-  decision_.what = What::hit;
-  order.permit = std::move(permit.permit);
-  order.refreshes = decision_.entry;
-  start_fetch(local_, std::move(order));
+  auto order = make_order(std::move(*ticket), why);
+  decision_.what = what;
+  order.permit = std::move(permit);
+  return order;
 }
 
 FetchOrder Exchange::make_order(shield::LeaderTicket ticket, observe::FetchClass why) const {

@@ -147,10 +147,11 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   overrule(shared_, place(), order_.policy->key, order_.key, found);
   bool again = found.hit_for_miss || found.failed.status != 0 || (found.has_vary_spec && order_.selector.empty());
   if (found.entry) {
-    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now);
+    auto const reuse = cache::reuse(order_.asker, found.entry->facts(), found.overrule, now, mode());
     bool const at_once = reuse.verdict == cache::Verdict::fresh ||
                          (reuse.verdict == cache::Verdict::stale_while_revalidate && !order_.refreshes);
     if (at_once && !found.unchecked && found.entry.get() != order_.refreshes.get()) {
+      has_entry_ = true;
       order_.ticket.publish_entry(found.entry, false);
       order_.ticket.leave();
       co_return true;
@@ -271,6 +272,10 @@ cache::Storability Fetch::judge() {
   if (verdict.store &&
       shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max.load(std::memory_order_relaxed))
     refuse(cache::NotStored::memory);
+  if (verdict.store && mode() == cache::Mode::bypass) {  // those who wait for it already get it all the same
+    verdict.store = verdict.fresh_on_arrival = verdict.response_caused = false;
+    verdict.reason = cache::NotStored::method;  // an operator's word, not the answer's: not counted
+  }
   if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
@@ -351,7 +356,7 @@ void Fetch::publish() {
 }
 
 bool Fetch::stale_may_stand_in() const noexcept {
-  return order_.basis && cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response).stale_if_error;
+  return order_.basis && cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response, mode()).stale_if_error;
 }
 
 // COA-9: with something stale at hand nobody is told of a head until it is likely that the body will come too.
@@ -390,6 +395,7 @@ void Fetch::tell_head() noexcept {
 // The entry is visible to look-ups before the flight says that it is whole, and before it leaves the table.
 // False: it is not.
 bool Fetch::store_it() {
+  if (mode() == cache::Mode::bypass) return false;
   auto const& facts = place_->facts();
   auto const fresh_for = std::max(base::Duration::zero(), facts.lifetime - facts.initial_age);
   keep_until_ = facts.response_time + fresh_for + std::max(facts.stale_while_revalidate, facts.stale_if_error) +
@@ -403,7 +409,8 @@ bool Fetch::store_it() {
     count(cache::NotStored::invalidated);
   else if (put == store::Put::no_room)
     count(cache::NotStored::memory);
-  return put == store::Put::stored;
+  has_entry_ = put == store::Put::stored;
+  return has_entry_;
 }
 
 // To the other nodes, if there are any; nobody waits for it.

@@ -64,7 +64,7 @@ void Fetch::update_stored() {
   auto const found = shared_.store.peek(question, now);
   if (!found.entry || order_.requester.identity_forbidden) return;
   auto const& stored = *found.entry;
-  if (cache::reuse(order_.asker, stored.facts(), found.overrule, now).verdict == cache::Verdict::unusable) return;
+  if (cache::reuse(order_.asker, stored.facts(), found.overrule, now, mode()).verdict == cache::Verdict::unusable) return;
   if (stored.facts().status == 200 &&
       cache::head_is_about(stored.etag(), stored.last_modified(), stored.body().size(), response_)) {
     place_ = refreshed(found.entry);

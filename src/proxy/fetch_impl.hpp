@@ -18,6 +18,8 @@ class Fetch {
   Fetch(Local& local, FetchOrder order);
   ~Fetch();
   asio::awaitable<void> run();
+  // Once it has run: what the store has now was put there, confirmed or found by it.
+  bool has_entry() const noexcept { return has_entry_; }
 
  private:
   // A head that nobody was told of yet. Shared with its timer's pending wait, which may outlive the fetch.
@@ -52,6 +54,7 @@ class Fetch {
   cache::Storability judge();
   void publish();
   cache::Place place() const noexcept;
+  cache::Mode mode() const noexcept { return shared_.mode.at(base::Clock::now()); }
   bool stale_may_stand_in() const noexcept;
   void hold_back();
   void let_go_of_head() noexcept;
@@ -111,6 +114,7 @@ class Fetch {
   bool abandoned_ = false;  // nobody waits or reads (now)
   bool any_byte_ = false;   // of the response in the last attempt
   bool at_origin_ = false;  // counted as in flight
+  bool has_entry_ = false;  // the store has what it was for
 };
 
 }  // namespace weir::proxy

@@ -1,4 +1,6 @@
 // What an unsafe request makes invalid (SRV-6).
+#include <algorithm>
+
 #include "fetch_impl.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/invalidation.hpp"
@@ -67,7 +69,8 @@ void Fetch::invalidate(std::string_view key, std::uint64_t number) {
   auto const hash = base::hash_bytes(key);
   auto const under_way = shared_.flights.overrule(key, hash, number);
   auto const now = base::read_clock();
-  auto const record_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
+  auto const fetched_until = under_way > 0 ? now.steady + order_.origin->settings.timeouts.origin : base::SteadyTime{};
+  auto const record_until = std::max(fetched_until, shared_.snapshot_until.load(std::memory_order_acquire));
   shared_.store.invalidate(key, hash, cache::Invalidation::invalid, number, record_until, now);
 }
 

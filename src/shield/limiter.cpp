@@ -13,6 +13,9 @@
 namespace weir::shield {
 namespace {
 
+// Who waits patiently, at most: all are looked at for each permit that is left over.
+constexpr std::uint32_t most_patient = 64;
+
 // One that holds or waits for permits; gone when it does neither.
 struct Partition {
   boost::intrusive::set_member_hook<> hook;  // in Lane::order while `queue` is not empty
@@ -21,6 +24,7 @@ struct Partition {
   std::uint32_t held = 0;  // background too
   std::uint32_t background = 0;
   std::uint32_t queued = 0;
+  std::uint32_t patient = 0;
   WaiterList queue;
 };
 
@@ -61,7 +65,8 @@ class Lane {
   }
   void forget_idle(std::uint64_t id) noexcept {
     auto const found = partitions_.find(id);
-    if (found != partitions_.end() && found->second.held == 0 && found->second.queued == 0) partitions_.erase(found);
+    if (found != partitions_.end() && found->second.held == 0 && found->second.queued == 0 && found->second.patient == 0)
+      partitions_.erase(found);
   }
 
   bool take(Partition& partition) noexcept {
@@ -77,6 +82,41 @@ class Lane {
     ++partition.background;
     return true;
   }
+
+  // WRM-1: the first of the patient ones that may be given a permit now, unlinked and chosen; the permit is counted. Those
+  // whose partition is at its bound are skipped.
+  PermitWaiter* choose_patient(WaiterList& chosen) noexcept {
+    if (taken_ >= for_background_) return nullptr;
+    for (auto& each : patient_) {
+      auto& waiter = static_cast<PermitWaiter&>(each);
+      auto& partition = partitions_.find(waiter.partition)->second;
+      if (!take_background(partition)) continue;
+      choose(patient_, waiter, chosen);
+      uncount_patient(waiter);
+      return &waiter;
+    }
+    return nullptr;
+  }
+  PermitWaiter* choose_any_patient(WaiterList& chosen) noexcept {
+    if (patient_.empty()) return nullptr;
+    auto& waiter = static_cast<PermitWaiter&>(patient_.front());
+    choose(patient_, waiter, chosen);
+    uncount_patient(waiter);
+    forget_idle(waiter.partition);
+    return &waiter;
+  }
+  bool cancel_patient(PermitWaiter& waiter) noexcept {
+    if (!unlink_if_linked(patient_, waiter)) return false;
+    uncount_patient(waiter);
+    forget_idle(waiter.partition);
+    return true;
+  }
+  void be_patient(Partition& partition, PermitWaiter& waiter, Waiter::Unlink unlink, void* where) noexcept {
+    link(patient_, waiter, unlink, where);
+    ++partition.patient;
+    ++patients_;
+  }
+  std::uint32_t patients() const noexcept { return patients_; }
 
   void give_back(std::uint64_t id, bool background) noexcept {
     auto& partition = partitions_.find(id)->second;
@@ -140,6 +180,10 @@ class Lane {
     --queued_;
     return waiter;
   }
+  void uncount_patient(PermitWaiter const& waiter) noexcept {
+    --partitions_.find(waiter.partition)->second.patient;
+    --patients_;
+  }
   void enter(Partition& partition) noexcept {
     if (partition.queue.empty()) return;
     partition.rank = partition.held < cap_ ? 0 : partition.held;
@@ -158,12 +202,18 @@ class Lane {
   std::uint32_t taken_ = 0;
   std::uint32_t background_ = 0;
   std::uint32_t queued_ = 0;
+  std::uint32_t patients_ = 0;
+  WaiterList patient_;                                       // first come, first served
   std::unordered_map<std::uint64_t, Partition> partitions_;  // bounded by permits and queue
   boost::intrusive::set<Partition,
                         boost::intrusive::member_hook<Partition, boost::intrusive::set_member_hook<>, &Partition::hook>,
                         boost::intrusive::compare<Before>>
       order_;
 };
+
+bool unlink_waiter(Waiter& waiter) noexcept {
+  return static_cast<Limiter*>(waiter.where)->cancel(static_cast<PermitWaiter&>(waiter));
+}
 
 }  // namespace
 
@@ -203,15 +253,18 @@ struct Limiter::Impl {
       return Acquire::queue_full;
     }
     waiter.turn = ++turns;
-    chosen_lane.enqueue(
-        partition, waiter,
-        [](Waiter& w) noexcept { return static_cast<Limiter*>(w.where)->cancel(static_cast<PermitWaiter&>(w)); }, where);
+    chosen_lane.enqueue(partition, waiter, unlink_waiter, where);
     return Acquire::queued;
   }
-  Acquire take_background(std::uint64_t id) {
-    if (fetches.take_background(fetches.partition(id))) return Acquire::granted;
-    fetches.forget_idle(id);
-    return Acquire::not_now;
+  Acquire take_background(PermitWaiter& waiter, Limiter* where) {
+    auto& partition = fetches.partition(waiter.partition);
+    if (fetches.take_background(partition)) return Acquire::granted;
+    if (waiter.patient && fetches.patients() < most_patient) {
+      fetches.be_patient(partition, waiter, unlink_waiter, where);
+      return Acquire::queued;
+    }
+    fetches.forget_idle(waiter.partition);
+    return waiter.patient ? Acquire::queue_full : Acquire::not_now;
   }
   void give_back(PermitClass permit_class, std::uint64_t partition) noexcept {
     if (permit_class == PermitClass::stream)
@@ -259,7 +312,7 @@ Limiter::Limiter(Waker& waker, LimiterRules const& rules) : impl_(std::make_uniq
 
 Limiter::~Limiter() {
   auto const& impl = *impl_;
-  WEIR_ASSERT(impl.fetches.queued() + impl.uploads.queued() == 0);
+  WEIR_ASSERT(impl.fetches.queued() + impl.uploads.queued() + impl.fetches.patients() == 0);
   WEIR_ASSERT(impl.fetches.taken() + impl.uploads.taken() + impl.streams == 0);
 }
 
@@ -274,7 +327,7 @@ Acquire Limiter::acquire(PermitWaiter& waiter) noexcept {
         result = impl_->take_stream();
         break;
       case PermitClass::background:
-        result = impl_->take_background(waiter.partition);
+        result = impl_->take_background(waiter, this);
         break;
       case PermitClass::fetch:
       case PermitClass::upload:
@@ -297,12 +350,14 @@ void Limiter::grant(PermitWaiter& waiter) noexcept {
 
 bool Limiter::cancel(PermitWaiter& waiter) noexcept {
   std::lock_guard const lock(impl_->mutex);
+  if (waiter.permit_class == PermitClass::background) return impl_->fetches.cancel_patient(waiter);
   return impl_->lane(waiter.permit_class).cancel(waiter);
 }
 
 void Limiter::hand_on(WaiterList& chosen) noexcept {
   for (auto* lane : {&impl_->fetches, &impl_->uploads})
     while (auto* waiter = lane->choose_next(chosen)) grant(*waiter);
+  while (auto* waiter = impl_->fetches.choose_patient(chosen)) grant(*waiter);
 }
 
 void Limiter::give_back(PermitClass permit_class, std::uint64_t partition) noexcept {
@@ -321,6 +376,7 @@ void Limiter::refuse_all() noexcept {
     std::lock_guard const lock(impl_->mutex);
     for (auto* lane : {&impl_->fetches, &impl_->uploads})
       while (auto* waiter = lane->choose_any(chosen)) waiter->refused = true;
+    while (auto* waiter = impl_->fetches.choose_any_patient(chosen)) waiter->refused = true;
   }
   if (!chosen.empty()) impl_->waker.wake(chosen);
 }
@@ -344,6 +400,7 @@ Limiter::Stats Limiter::stats() const noexcept {
   stats.uploads = impl.uploads.taken();
   stats.streams = impl.streams;
   stats.queued = impl.fetches.queued() + impl.uploads.queued();
+  stats.patient = impl.fetches.patients();
   stats.most_at_once = impl.most_at_once;
   stats.queued_ever = impl.turns;
   return stats;

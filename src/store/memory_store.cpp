@@ -101,6 +101,11 @@ void MemoryStore::visit(std::function<void(cache::StoredResponse const&)> const&
     for (auto const& entry : shard.entries()) call(*entry);
 }
 
+void MemoryStore::visit_kept(std::function<void(Kept const&)> const& call) const {
+  for (auto& shard : impl_->shards)
+    for (auto const& kept : shard.kept()) call(kept);
+}
+
 StoreStats MemoryStore::stats() const noexcept {
   StoreStats stats;
   stats.bytes = impl_->budget.account.bytes();

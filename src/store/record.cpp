@@ -1,10 +1,10 @@
 #include "weir/store/record.hpp"
 
 #include <limits>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "little_endian.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/head.hpp"
 #include "weir/http/cache_control.hpp"
@@ -25,6 +25,7 @@ constexpr std::uint8_t version = 1;
 constexpr std::size_t version_at = 2, reserved_at = 3, purge_number_at = 8, request_time_at = 16, size_at = 24,
                       checksum_at = 32;
 constexpr std::size_t fixed_size = 128;  // in front of the tags
+constexpr std::size_t key_size_at = 112, tag_count_at = 124;
 
 // What Weir itself can make of fields and settings, fetches of up to 50 days and times this far from the moment, and not
 // more: so no sum of them overflows.
@@ -34,32 +35,13 @@ constexpr base::Duration longest_lifetime = longest_age + longest_window;
 constexpr microseconds farthest_response = std::chrono::seconds(http::max_delta);
 constexpr microseconds farthest_end = 4 * farthest_response;
 
-template <class T>
-void append(std::string& out, T value) {
-  using Bits = std::make_unsigned_t<T>;
-  auto bits = static_cast<Bits>(value);
-  char bytes[sizeof(T)];
-  for (char& byte : bytes) {
-    byte = static_cast<char>(bits & 0xFFU);
-    bits = static_cast<Bits>(static_cast<std::uint64_t>(bits) >> 8U);
-  }
-  out.append(bytes, sizeof bytes);
-}
-
-template <class T>
-T read(std::string_view bytes, std::size_t at) noexcept {
-  std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) bits |= std::uint64_t{static_cast<unsigned char>(bytes[at + i])} << (8U * i);
-  return static_cast<T>(bits);
-}
-
 // Takes one part after the other. The bytes are there: whoever takes has compared sizes.
 class Reader {
  public:
   explicit Reader(std::string_view rest) noexcept : rest_(rest) {}
   template <class T>
   T take() noexcept {
-    return read<T>(take(sizeof(T)), 0);
+    return read_number<T>(take(sizeof(T)), 0);
   }
   std::string_view take(std::size_t size) noexcept {
     auto const part = rest_.substr(0, size);
@@ -109,14 +91,15 @@ void set_flags(Facts& facts, std::uint8_t flags) noexcept {
 }
 
 bool is_record(std::string_view bytes) noexcept { return bytes.size() >= identity_size && bytes.starts_with(magic); }
-bool is_of_this_version(std::string_view bytes) noexcept { return read<std::uint8_t>(bytes, version_at) == version; }
+bool is_of_this_version(std::string_view bytes) noexcept { return read_number<std::uint8_t>(bytes, version_at) == version; }
 
 std::optional<DecodeError> fault_of_envelope(std::string_view bytes) noexcept {
   if (bytes.size() < identity_size) return DecodeError::too_short;
   if (!is_record(bytes)) return DecodeError::not_a_record;
   if (!is_of_this_version(bytes)) return DecodeError::other_version;
-  if (bytes.size() < fixed_size || read<std::uint64_t>(bytes, size_at) != bytes.size()) return DecodeError::wrong_size;
-  if (read<std::uint64_t>(bytes, checksum_at) != checksum_of(bytes)) return DecodeError::wrong_checksum;
+  if (bytes.size() < fixed_size || read_number<std::uint64_t>(bytes, size_at) != bytes.size())
+    return DecodeError::wrong_size;
+  if (read_number<std::uint64_t>(bytes, checksum_at) != checksum_of(bytes)) return DecodeError::wrong_checksum;
   for (auto at = reserved_at; at < purge_number_at; ++at)
     if (bytes[at] != '\0') return DecodeError::malformed;
   return std::nullopt;
@@ -169,7 +152,7 @@ bool is_value_in(std::string_view head, Slice slice) noexcept {
 // All but the slices and the status, which belong to the head.
 std::optional<Facts> read_facts(std::string_view record, Reader& reader, Moment const& moment) noexcept {
   Facts facts;
-  facts.purge_number = read<std::uint64_t>(record, purge_number_at);
+  facts.purge_number = read_number<std::uint64_t>(record, purge_number_at);
   facts.initial_age = reader.duration();
   facts.lifetime = reader.duration();
   facts.stale_while_revalidate = reader.duration();
@@ -185,7 +168,7 @@ std::optional<Facts> read_facts(std::string_view record, Reader& reader, Moment 
 
   facts.fetch_time = decltype(facts.fetch_time)(reader.take<std::uint32_t>());
   std::int64_t response_time = 0;
-  if (__builtin_add_overflow(read<std::int64_t>(record, request_time_at), microseconds(facts.fetch_time).count(),
+  if (__builtin_add_overflow(read_number<std::int64_t>(record, request_time_at), microseconds(facts.fetch_time).count(),
                              &response_time))
     return std::nullopt;
   auto const here = time_here(moment, response_time, farthest_response);
@@ -234,8 +217,15 @@ Identity identity_of(cache::StoredResponse const& response, Moment const& moment
 
 std::optional<Identity> read_identity(std::string_view bytes) noexcept {
   if (!is_record(bytes) || !is_of_this_version(bytes)) return std::nullopt;
-  return Identity{.purge_number = read<std::uint64_t>(bytes, purge_number_at),
-                  .request_time = read<std::int64_t>(bytes, request_time_at)};
+  return Identity{.purge_number = read_number<std::uint64_t>(bytes, purge_number_at),
+                  .request_time = read_number<std::int64_t>(bytes, request_time_at)};
+}
+
+std::string_view key_in(std::string_view record) noexcept {
+  if (record.size() < fixed_size) return {};
+  auto const tags = std::uint64_t{read_number<std::uint32_t>(record, tag_count_at)} * sizeof(cache::Tag);
+  if (tags > record.size() - fixed_size) return {};
+  return record.substr(fixed_size + static_cast<std::size_t>(tags), read_number<std::uint32_t>(record, key_size_at));
 }
 
 std::string encode(cache::StoredResponse const& response, base::SteadyTime keep_until, Moment const& moment) {
@@ -247,33 +237,33 @@ std::string encode(cache::StoredResponse const& response, base::SteadyTime keep_
   std::string out;
   out.reserve(size);
   out.append(magic);
-  append(out, version);
+  append_number(out, version);
   out.append(purge_number_at - reserved_at, '\0');
-  append(out, identity.purge_number);
-  append(out, identity.request_time);
-  append(out, std::uint64_t{size});
-  append(out, std::uint64_t{0});  // the checksum, below
+  append_number(out, identity.purge_number);
+  append_number(out, identity.request_time);
+  append_number(out, std::uint64_t{size});
+  append_number(out, std::uint64_t{0});  // the checksum, below
 
-  append(out, to_there(moment, keep_until));
+  append_number(out, to_there(moment, keep_until));
   for (auto const duration : {facts.initial_age, facts.lifetime, facts.stale_while_revalidate, facts.stale_if_error})
-    append(out, std::int64_t{duration.count()});
-  append(out, std::int64_t{std::chrono::floor<microseconds>(facts.date.time_since_epoch()).count()});
-  append(out, facts.fetch_time.count());
-  append(out, facts.status);
-  append(out, flags_of(facts));
-  append(out, std::uint8_t{0});
+    append_number(out, std::int64_t{duration.count()});
+  append_number(out, std::int64_t{std::chrono::floor<microseconds>(facts.date.time_since_epoch()).count()});
+  append_number(out, facts.fetch_time.count());
+  append_number(out, facts.status);
+  append_number(out, flags_of(facts));
+  append_number(out, std::uint8_t{0});
   for (auto const slice : {facts.etag, facts.last_modified}) {
-    append(out, slice.offset);
-    append(out, slice.size);
+    append_number(out, slice.offset);
+    append_number(out, slice.size);
   }
   for (auto const count :
        {response.key().size(), response.selector().size(), response.head().size(), response.tags().size()})
-    append(out, static_cast<std::uint32_t>(count));
-  for (auto const tag : response.tags()) append(out, tag);
+    append_number(out, static_cast<std::uint32_t>(count));
+  for (auto const tag : response.tags()) append_number(out, tag);
   out.append(response.key()).append(response.selector()).append(response.head()).append(body);
 
   std::string checksum;
-  append(checksum, checksum_of(out));
+  append_number(checksum, checksum_of(out));
   return out.replace(checksum_at, checksum.size(), checksum);
 }
 

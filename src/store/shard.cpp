@@ -255,6 +255,21 @@ std::vector<cache::Entry> Shard::entries() const {
   return entries;
 }
 
+std::vector<Kept> Shard::kept() {
+  std::lock_guard const lock(mutex_);
+  std::vector<Kept> kept;
+  kept.reserve(small_.size() + main_.size());
+  for (auto const* queue : {&small_, &main_}) {
+    for (Hook* hook = queue->empty() ? nullptr : &queue->front(); hook != nullptr; hook = hook->queue_next) {
+      auto const& entry = entry_of(*hook);
+      auto const* const record = find_record(entry.key(), hook->hash);
+      auto const overrule = record != nullptr ? record->overrule(entry.facts().purge_number) : cache::Overrule{};
+      kept.push_back({cache::Entry(&entry), hook->keep_until, overrule});
+    }
+  }
+  return kept;
+}
+
 void Shard::add_to(StoreStats& stats) const noexcept {
   std::lock_guard const lock(mutex_);
   stats.entries += small_.size() + main_.size();

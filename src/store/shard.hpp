@@ -15,7 +15,7 @@
 #include "hash_index.hpp"
 #include "hook.hpp"
 #include "key_record.hpp"
-#include "weir/store/store.hpp"
+#include "weir/store/memory_store.hpp"
 
 namespace weir::store {
 
@@ -97,6 +97,7 @@ class alignas(64) Shard {
   Swept sweep(base::Now now, std::size_t max_nodes) noexcept;
 
   std::vector<cache::Entry> entries() const;
+  std::vector<Kept> kept();
   void add_to(StoreStats& stats) const noexcept;
 
  private:

@@ -63,7 +63,7 @@ void expect_sendable(cache::StoredResponse const& response) {
 
 void expect_judgeable(cache::Facts const& facts, store::Moment const& moment) {
   for (base::Duration const since : {-24h * 365, 0h, 24h * 365}) {
-    auto const reuse = cache::reuse({}, facts, {}, {base::WallTime(), moment.here + since});
+    auto const reuse = cache::reuse({}, facts, {}, {base::WallTime(), moment.here + since}, cache::Mode::normal);
     WEIR_ASSERT(reuse.age >= base::Duration::zero());
     cache::nears_expiry(facts, moment.here + since);
   }

@@ -12,11 +12,13 @@
 
 #include "weir/admin/router.hpp"
 #include "weir/base/clock.hpp"
+#include "weir/cache/mode.hpp"
 #include "weir/config/load.hpp"
 #include "weir/observe/cookie_names.hpp"
 #include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
 #include "weir/proxy/purge.hpp"
+#include "weir/proxy/warm.hpp"
 #include "weir/shield/limiter.hpp"
 
 namespace weir::admin {
@@ -62,6 +64,11 @@ struct Reloaded {
   std::vector<std::string> warnings;
 };
 
+struct ModeLine {
+  cache::Mode mode = cache::Mode::normal;
+  base::Duration left{};  // until it ends; zero for `normal`
+};
+
 struct Sources {
   std::function<std::string()> metrics;  // the page
   std::function<std::string()> config;   // JSON, secrets hidden
@@ -71,7 +78,11 @@ struct Sources {
   std::function<std::vector<observe::HotKey>(observe::Hot what, std::size_t at_most)> hot;  // keys readable
   std::function<proxy::PurgeResult(proxy::PurgeOrder const&)> purge;
   std::function<Reloaded()> reload;  // waits until all workers have it
-  std::function<void()> drain;       // returns at once
+  std::function<proxy::WarmBegun(proxy::WarmOrder)> warm;
+  std::function<proxy::WarmProgress()> warm_progress;  // of the latest
+  std::function<ModeLine()> mode;
+  std::function<void(cache::Mode mode, base::Duration lasts)> set_mode;  // MODE-1
+  std::function<void()> drain;  // returns at once
 };
 
 // Of requests that were answered from the store or an origin, the share that needed no fetch of their own: hits, stale

@@ -67,6 +67,16 @@ class Epochs {
 
   std::size_t size() const;
 
+  // MEM-2: all that was said, the floor first, then tags from the oldest on, for the next process.
+  struct Row {
+    bool is_floor = false;
+    Tag tag = 0;  // of no meaning for the floor
+    std::uint64_t hard = 0, invalid = 0, soft = 0, first_soft = 0;
+    base::SteadyTime soft_at{}, first_soft_at{};
+  };
+  std::vector<Row> rows() const;
+  void restore(Row const& row);
+
  private:
   // All that was said under a tag: the newest of each mode counts, and soft ones tell since when.
   struct Epoch {
@@ -85,6 +95,7 @@ class Epochs {
   void for_each_of_key(Place const& place, Visit&& visit) const;  // under the mutex
   template <class Visit>
   void visit(Tag tag, Visit&& visit) const;
+  Epoch& find_or_make(Tag tag);
   void fold_oldest() noexcept;
 
   std::size_t most_;

@@ -1,5 +1,5 @@
-// "May I reuse this": RFC 9111 section 4 and SPEC FRS, SRV-5, STL-1, STL-2, COA-14 in one pure function, and nowhere else.
-// Whether the variant fits (Vary) was decided by the look-up. Every branch is a row in its table test.
+// "May I reuse this": RFC 9111 section 4 and SPEC FRS, SRV-5, STL-1, STL-2, COA-14, MODE-1 in one pure function, and nowhere
+// else. Whether the variant fits (Vary) was decided by the look-up. Every branch is a row in its table test.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/cache/facts.hpp"
+#include "weir/cache/mode.hpp"
 #include "weir/cache/rules.hpp"
 #include "weir/http/cache_control.hpp"
 #include "weir/http/message.hpp"
@@ -45,7 +46,7 @@ enum class Verdict : std::uint8_t {
 // Also the word for logs and explain.
 enum class ReuseReason : std::uint8_t {
   unknown, fresh, expired, no_cache, invalidated, purged, soft_purged, request_no_cache, request_max_age, request_min_fresh,
-  request_max_stale, within_stale_while_revalidate, authorization, cookie,
+  request_max_stale, within_stale_while_revalidate, authorization, cookie, bypass_mode,
 };
 std::string_view label(ReuseReason reason) noexcept;
 
@@ -54,11 +55,11 @@ struct Reuse {
   ReuseReason reason = ReuseReason::unknown;
   base::Duration age{};             // current_age (RFC 9111 4.2.3)
   base::Duration ttl{};             // lifetime - age; negative: stale for so long
-  bool stale_if_error = false;      // may be served when the origin fails now (STL-2)
-  bool stale_in_incident = false;   // may be served under MODE-1 when the origin fails
+  bool stale_if_error = false;      // may be served when the origin fails now (STL-2, MODE-1)
+  bool stale_in_incident = false;   // that only because of the mode
 };
 
-Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, base::Now now) noexcept;
+Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, base::Now now, Mode mode) noexcept;
 
 base::Duration current_age(Facts const& facts, base::SteadyTime now) noexcept;
 // FRS-3: past 75 % of its lifetime; before that no hit asks for a refresh.

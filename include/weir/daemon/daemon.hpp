@@ -13,13 +13,14 @@
 #include "weir/admin/server.hpp"
 #include "weir/admin/sources.hpp"
 #include "weir/config/load.hpp"
+#include "weir/daemon/snapshot.hpp"
 #include "weir/server/worker.hpp"
 #include "weir/store/memory_store.hpp"
 #include "weir/store/valkey_store.hpp"
 
 namespace weir::daemon {
 
-enum class Ended : std::uint8_t { unclean, clean };
+enum class Ended : std::uint8_t { unclean, snapshot_lost, clean };
 
 class Daemon {
  public:
@@ -35,7 +36,8 @@ class Daemon {
   std::shared_ptr<proxy::Setup const> setup() const;
 
   // Stops accepting, finishes requests and their fetches, at most `drain.timeout`; then stops the workers. `wait` is called
-  // again and again: it waits for so long, or less, and returns true to end at once. Unclean: requests were cut off.
+  // again and again: it waits for so long, or less, and returns true to end at once. Unclean: requests were cut off. Then
+  // the snapshot is written, which may take `drain.timeout` once more; lost: it could not be, and no request was cut off.
   Ended drain(std::function<bool(base::Duration)> const& wait);
   // Whether every worker has turned since this was last asked, for a watchdog. From the thread that drains.
   bool turns() noexcept;
@@ -49,6 +51,7 @@ class Daemon {
   shield::FlightTable& flights() noexcept { return flights_; }
   store::Store& store() noexcept { return *store_; }
   store::ValkeyStore* valkey() noexcept { return valkey_; }  // null: the store is this process's memory
+  SnapshotKeeper* snapshot() noexcept { return snapshot_.get(); }
   cache::MemoryAccount const& memory() const noexcept { return memory_; }
   proxy::Shared& shared() noexcept { return shared_; }
   std::vector<std::unique_ptr<server::Worker>>& workers() noexcept { return workers_; }
@@ -66,8 +69,10 @@ class Daemon {
   void apply_limits(config::Settings const& settings) noexcept;
   Next prepare(config::Loaded& loaded);
   void publish(Next& next);
+  bool write_snapshot(std::function<bool(base::Duration)> const& wait);
   void listen();
   void watch_miss_rate(base::SteadyTime now);  // on the first worker
+  void set_mode(cache::Mode mode, base::Duration lasts);
   void start_admin();
   admin::Sources admin_sources();
   admin::Stats stats() const;
@@ -88,6 +93,8 @@ class Daemon {
   observe::Metrics metrics_;
   server::ConnectionCount connections_;
   proxy::Shared shared_;
+  proxy::Warmer warmer_;
+  std::unique_ptr<SnapshotKeeper> snapshot_;  // null: the store is not this process's memory
   std::vector<std::unique_ptr<server::Worker>> workers_;
   std::function<config::Loaded()> load_;
   mutable std::mutex reload_mutex_;  // one reload at a time, none during a drain; guards all below but what is atomic

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "weir/base/clock.hpp"
+#include "weir/cache/mode.hpp"
 #include "weir/cache/storability.hpp"
 #include "weir/shield/breaker.hpp"
 #include "weir/wire/head.hpp"
@@ -144,6 +145,8 @@ struct alignas(128) WorkerMetrics {
 struct Gauges {
   std::function<std::uint64_t()> flights, store_bytes, store_entries, evicted_small, evicted_main, limiter_queue,
       log_dropped;
+  std::function<cache::Mode()> mode;
+  std::function<std::uint64_t(std::size_t result)> snapshot;  // entries, in the order of the labels; null: no memory store
   std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins
   std::function<std::uint64_t(shield::BreakerState to)> breaker_transitions;
   std::function<int()> store_guard;                                  // 0 closed, 1 half-open, 2 open; null: no shared store

@@ -15,6 +15,7 @@
 
 #include "weir/cache/epochs.hpp"
 #include "weir/cache/invalidated_urls.hpp"
+#include "weir/cache/mode.hpp"
 #include "weir/cache/purge_number.hpp"
 #include "weir/cache/stored_response.hpp"
 #include "weir/config/settings.hpp"
@@ -90,6 +91,9 @@ struct Shared {
   cache::InvalidatedUrls invalidated_urls{};        // SRV-6
   observe::CookieNames cookie_names{};              // FWD-3
   observe::StrippedCookies stripped_cookies{};      // FWD-2
+  cache::CurrentMode mode{};                        // MODE-1
+  // MEM-2: until then a write is remembered by its key, as what it makes invalid may be still on its way from the snapshot.
+  std::atomic<base::SteadyTime> snapshot_until{};
 };
 
 struct Local {

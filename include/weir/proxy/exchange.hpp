@@ -39,6 +39,14 @@ class Exchange {
 
   asio::awaitable<After> answer();
 
+  // WRM-1: instead of an answer, the entry that this request would be given is fetched if it is not fresh. `why`: a word on
+  // what was not done.
+  struct Warmed {
+    enum What : std::uint8_t { failed, skipped, done } what = failed;
+    std::string_view why;
+  };
+  asio::awaitable<Warmed> warm();
+
  private:
   enum class What : std::uint8_t { refuse, purge, hit, gather, join, alone };  // gather: the body is keyed, read it first
   // What to do about this request, and what to tell about it.
@@ -89,6 +97,7 @@ class Exchange {
   void go_alone();
   store::Lookup look_up(base::Now now);
   cache::Place place() const noexcept;
+  cache::Mode mode(base::Now now) const noexcept { return local_.shared.mode.at(now.steady); }
   bool was_purged(shield::SlotWaiter const& waiter);
 
   bool opted_in() const noexcept;
@@ -101,6 +110,8 @@ class Exchange {
   asio::awaitable<News> join_or_fetch();
   void start_upload();
   void refresh_in_background();
+  std::optional<FetchOrder> order_for_nobody(shield::Permit permit, observe::FetchClass why);
+  asio::awaitable<bool> wait_for_leftover(shield::PermitWaiter& permit);
   std::uint64_t partition() const;
   bool hears_interims() const noexcept;
   asio::awaitable<void> relay_interims(shield::SlotWaiter& waiter, Parking& parking);

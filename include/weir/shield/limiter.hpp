@@ -1,8 +1,9 @@
 // LIM-1, LIM-2: how many fetches an origin gets at once, who waits, who is next. FIFO with work-conserving fairness between
 // partitions: a free permit goes to the request that has waited longest among those whose partition holds less than
 // `max_per_partition`; only when there is none, to a partition that holds that many or more, the one with the fewest first,
-// and never beyond `max_partition_share`. Uploads have permits and a queue of their own by the same rules; `max_queue` and
-// a partition's quarter of it are over both. Streams do not queue. One mutex a limiter; a permit's destructor gives it back
+// and never beyond `max_partition_share`. Patient background work waits in a line of its own, until a permit is left over
+// that background work may take. Uploads have permits and a queue of their own by the same rules; `max_queue` and a
+// partition's quarter of it are over both. Streams do not queue. One mutex a limiter; a permit's destructor gives it back
 // and hands it on. No clock: waits are bounded by whoever waits. Owner: the daemon, one for each origin, kept by name over
 // reloads; outlives the workers. Threads: any.
 #pragma once
@@ -56,6 +57,7 @@ struct PermitWaiter : Waiter {
   ~PermitWaiter() { let_go(); }
 
   PermitClass permit_class = PermitClass::fetch;
+  bool patient = false;         // background: queued behind everyone, instead of dropped (WRM-1)
   std::uint64_t partition = 0;  // hash of the partition
   Permit permit;                // filled when chosen, unless `refused`
   bool refused = false;         // the queue was emptied (breaker opened, shutdown)
@@ -67,7 +69,7 @@ enum class Acquire : std::uint8_t {
   not_now,
   queued,
   granted
-};  // not_now: background work is dropped, not queued
+};  // not_now: background work is dropped, not queued, unless it is patient
 
 class Limiter {
  public:
@@ -84,6 +86,7 @@ class Limiter {
     std::uint32_t fetches = 0, background = 0, uploads = 0, streams = 0, queued = 0;
     std::uint32_t most_at_once = 0;  // fetches and background
     std::uint64_t queued_ever = 0;
+    std::uint32_t patient = 0;
   };
   Stats stats() const noexcept;
 

@@ -19,6 +19,13 @@ struct MemoryRules {
 // A quarter of what the cgroup (v2, v1) or the machine has, at most 8 GiB, at least 16 MiB.
 std::uint64_t default_budget();
 
+// An entry with what was said of it under its key, and until when it is kept.
+struct Kept {
+  cache::Entry entry;
+  base::SteadyTime keep_until{};
+  cache::Overrule overrule;
+};
+
 class MemoryStore final : public Store {
  public:
   MemoryStore(MemoryRules const& rules, cache::MemoryAccount& account);
@@ -36,6 +43,7 @@ class MemoryStore final : public Store {
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept override;
   void visit(std::function<void(cache::StoredResponse const&)> const& call) const override;
+  void visit_kept(std::function<void(Kept const&)> const& call) const;  // as `visit`, for a snapshot (MEM-2)
   StoreStats stats() const noexcept override;
   std::size_t sweep(base::Now now, std::size_t max_nodes = 4096) noexcept override;
 

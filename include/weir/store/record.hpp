@@ -46,6 +46,9 @@ Identity identity_of(cache::StoredResponse const& response, Moment const& moment
 // Of a record's first `identity_size` bytes; nothing if they are no such.
 std::optional<Identity> read_identity(std::string_view bytes) noexcept;
 
+// The primary key that a record names, for who has none to ask for. Whether the record is sound says `decode`.
+std::string_view key_in(std::string_view record) noexcept;
+
 std::string encode(cache::StoredResponse const& response, base::SteadyTime keep_until, Moment const& moment);
 // `began` becomes Facts::began, which does not leave a process. Throws std::bad_alloc.
 boost::system::result<Decoded, DecodeError> decode(std::string_view bytes, std::string_view key, std::uint64_t began,

@@ -54,7 +54,7 @@ TEST(HitPath, DecidesWithoutAllocating) {  // KEY-1, KEY-5, KEY-6, FWD-3, SRV-1,
   append_primary_key(wire.request, rewrite_target(wire.request, rules, storage), rules, nullptr, key);
   bool const selected = selects(wire.fields(), view(selector), rules);
   auto const asker = asker_of(wire.request, classify_cookies(wire.fields(), rules, cookies).has_credential, {});
-  auto const verdict = reuse(asker, facts, {}, noon).verdict;
+  auto const verdict = reuse(asker, facts, {}, noon, Mode::normal).verdict;
   auto const cut = has_conditionals(wire.fields()) ? select(wire.request, representation, noon.wall).cut : Cut::whole;
   auto const count = allocations.load() - before;
 

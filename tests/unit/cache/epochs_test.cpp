@@ -160,5 +160,31 @@ TEST(Epochs, an_entry_is_compared_once_for_each_number) {
   EXPECT_EQ(with_epochs({Invalidation::hard, {}}, epochs, place("/a"), *entry).mode, Invalidation::hard);
 }
 
+// MEM-2: what one process knows, another knows in the same words and the same order.
+TEST(Epochs, rows_say_it_all_again) {
+  Epochs before(3);
+  int second = 0;
+  std::uint64_t number = 0;
+  for (auto const mode : {Invalidation::soft, Invalidation::hard, Invalidation::invalid, Invalidation::soft})
+    for (auto const* const name : {"a", "b", "c", "d"})
+      before.add(one(tag_of_name("shop", name)), mode, ++number, at(++second));
+  Epochs after(3);
+  for (auto const& row : before.rows()) after.restore(row);
+  EXPECT_EQ(after.number(), before.number());
+  EXPECT_EQ(after.size(), before.size());
+  auto const same = [&] {
+    for (auto const* const name : {"a", "b", "c", "d", "e"})
+      for (std::uint64_t began = 0; began < 20; ++began) {
+        auto const expected = before.overrule(place("/"), one(tag_of_name("shop", name)), began);
+        auto const said = after.overrule(place("/"), one(tag_of_name("shop", name)), began);
+        ASSERT_EQ(said.mode, expected.mode) << name << began;
+        if (said.mode == Invalidation::soft) ASSERT_EQ(said.at, expected.at) << name << began;
+      }
+  };
+  same();
+  for (auto* const epochs : {&before, &after}) epochs->add(one(tag_of_name("shop", "e")), Invalidation::soft, 17, at(100));
+  same();  // the same one was folded
+}
+
 }  // namespace
 }  // namespace weir::cache

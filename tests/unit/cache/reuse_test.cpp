@@ -64,13 +64,24 @@ TEST_P(ReuseOf, StoredResponse) {  // SRV-5, FRS-1, STL-1, STL-2, STL-3, COA-14,
   WireRequest const wire(std::string("GET /\n") + row.request);
   bool const cookie = wire.fields().has(http::FieldId::cookie);
   auto const asker = asker_of(wire.request, cookie, {.honor_revalidation = row.honor});
-  auto const reused = reuse(asker, facts_of(row.facts), row.overrule, after(row.at));
+  auto const facts = facts_of(row.facts);
+  auto const reused = reuse(asker, facts, row.overrule, after(row.at), Mode::normal);
   EXPECT_EQ(reused.verdict, row.verdict);
   EXPECT_EQ(label(reused.reason), label(row.reason));
   EXPECT_EQ(to_seconds(reused.age), row.age);
   EXPECT_EQ(to_seconds(reused.ttl), row.ttl);
   EXPECT_EQ(reused.stale_if_error, row.stale_if_error);
-  EXPECT_EQ(reused.stale_in_incident, row.stale_in_incident);
+  EXPECT_FALSE(reused.stale_in_incident);
+
+  auto const incident = reuse(asker, facts, row.overrule, after(row.at), Mode::stale_on_error);
+  EXPECT_EQ(incident.verdict, row.verdict);
+  EXPECT_EQ(incident.stale_if_error, row.stale_if_error || row.stale_in_incident);
+  EXPECT_EQ(incident.stale_in_incident, row.stale_in_incident && !row.stale_if_error);
+
+  auto const bypassed = reuse(asker, facts, row.overrule, after(row.at), Mode::bypass);
+  EXPECT_EQ(bypassed.verdict, Verdict::unusable);
+  EXPECT_EQ(label(bypassed.reason), "bypass-mode");
+  EXPECT_FALSE(bypassed.stale_if_error || bypassed.stale_in_incident);
 }
 
 using enum Verdict;

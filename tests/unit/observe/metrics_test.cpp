@@ -79,6 +79,8 @@ Row const rows[] = {
     {"weir_client_connections", "gauge", ""},
     {"weir_config_reloads_total", "counter", R"({result="ok"})"},
     {"weir_client_accept_errors_total", "counter", ""},
+    {"weir_mode", "gauge", R"({mode="bypass"})"},
+    {"weir_snapshot_entries_total", "counter", R"({result="damaged"})"},
     {"weir_log_dropped_total", "counter", ""},
 };
 
