@@ -1,6 +1,6 @@
-# What the scripts of this folder share; each sources it from the root of the tree. Programs come from build/release, which each
-# script builds for itself; `work` is a folder in memory that goes at the end, and so do the processes in `pids`.
-build=build/release
+# What the scripts of this folder share; each sources it from the root of the tree. Programs come from build/release, where each
+# script builds what it wants, or with BUILD=folder in the environment from there, as they are; `work` is a folder in memory that goes at the end, and so do the processes in `pids`.
+build=${BUILD:-build/release}
 work=$(mktemp -d -p /dev/shm weir-bench.XXXXXX)
 chmod 755 "$work"
 pids=()
@@ -16,7 +16,7 @@ trap 'exit 143' TERM
 ulimit -n "$(ulimit -H -n)" 2>/dev/null || true
 PATH=$PATH:/usr/sbin
 
-build() { cmake --build "$build" --target "$@" >/dev/null; }
+build() { [ -n "${BUILD:-}" ] || cmake --build "$build" --target "$@" >/dev/null; }
 fail() { echo "$0: $1" >&2; exit 1; }
 machine() {
   echo "$(nproc) cores ($(awk -F': ' '/model name/ {print $2; exit}' /proc/cpuinfo)), $(uname -sr), $(g++ -dumpfullversion) -O2; $(date -u '+%F %H:%M'); load average $(cut -d' ' -f1-3 /proc/loadavg)"

@@ -148,9 +148,9 @@ class Load {
   }
 
   void run() {
-    for (std::size_t i = 0; i < connections_.size(); ++i) open(i);
     began_ = Clock::now();
     if (options_.hold) return hold();
+    for (std::size_t i = 0; i < connections_.size(); ++i) open(i);
     if (options_.warm != 0) warm_up();
     load();
     if (options_.warm != 0) pause("done");
@@ -216,6 +216,7 @@ class Load {
 
   void hold() {
     for (std::size_t i = 0; i < connections_.size(); ++i) {
+      open(i);
       send(i);
       while (connections_[i].waits) receive(i);
     }
