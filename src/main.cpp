@@ -36,11 +36,6 @@ sigset_t block_signals() {
   return signals;
 }
 
-void reopen_log() {
-  if (auto const error = weir::observe::reopen_log())
-    weir::observe::log_error("log-not-reopened", {{"what", error.message()}});
-}
-
 // Tells the service manager that all threads still turn, as often as it asked for.
 class Watchdog {
  public:
@@ -65,14 +60,14 @@ weir::daemon::Ended serve(weir::daemon::Daemon& daemon, sigset_t const& signals)
   while (!daemon.drain_requested()) {
     int const signal = next_signal(signals, 100ms);
     if (signal == SIGTERM || signal == SIGINT) break;
-    if (signal == SIGUSR1) reopen_log();
+    if (signal == SIGUSR1) daemon.reopen_logs();
     if (signal == SIGHUP) daemon.reload();
     watchdog.look();
   }
   weir::daemon::notify_stopping();
   return daemon.drain([&](weir::base::Duration patience) {
     int const signal = next_signal(signals, patience);
-    if (signal == SIGUSR1) reopen_log();
+    if (signal == SIGUSR1) daemon.reopen_logs();
     watchdog.look();
     return signal == SIGTERM || signal == SIGINT;
   });

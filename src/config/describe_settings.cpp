@@ -169,10 +169,9 @@ Group<Log> const& log_group() {
     g.add("level", &Log::level, levels, "the least that is logged");
     g.add("format", &Log::format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}}, "of the log");
     g.add("file", &Log::file, Text{check_any, "file", "stderr", false}, "of the log");
-    g.add("access_file", &Log::access_file, file_or_off(), "a line for each request").planned = true;
+    g.add("access_file", &Log::access_file, file_or_off(), "a line for each request; `stdout` is that and no file");
     g.add("access_format", &Log::access_format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}},
-          "of these lines; `text` is the combined format")
-        .planned = true;
+          "of these lines; `text` is the combined format with host, outcome, Cache-Status and seconds behind it");
     return g;
   }();
   return group;

@@ -9,7 +9,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "site_names.hpp"
+#include "translate.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/key.hpp"
 #include "weir/config/load.hpp"
@@ -103,6 +103,10 @@ std::unique_ptr<store::Store> make_store(config::Settings const& settings, cache
 
 }  // namespace
 
+observe::LogFormat observe_format(config::LogFormat format) noexcept {
+  return format == config::LogFormat::json ? observe::LogFormat::json : observe::LogFormat::text;
+}
+
 std::vector<std::string> site_names(config::Settings const& settings) {
   std::vector<std::string> names;
   for (auto const& site : settings.sites) names.push_back(site.name);
@@ -119,11 +123,14 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
       setup_(first_setup(std::move(settings), mailboxes_)),
       flights_(mailboxes_, memory_, purges_),
       metrics_(worker_count_, site_names(setup_->settings)),
-      shared_{*store_, flights_, purges_,    epochs_,
-              memory_, metrics_, mailboxes_, make_cdn_loop_id(setup_->settings.instance)},
+      access_(worker_count_),
+      shared_{*store_,    flights_, purges_,
+              epochs_,    memory_,  metrics_,
+              mailboxes_, access_,  make_cdn_loop_id(setup_->settings.instance)},
       warmer_(shared_),
       load_(std::move(load)) {
   apply_limits(setup_->settings);
+  open_access_log();
   if (auto* const memory = dynamic_cast<store::MemoryStore*>(store_.get())) {
     snapshot_ = std::make_unique<SnapshotKeeper>(shared_, *memory);
     if (!setup_->settings.store.snapshot.empty()) snapshot_->load(setup_->settings.store.snapshot);
@@ -167,6 +174,20 @@ void Daemon::open_store() {
     throw std::runtime_error("store " + settings.address + ": " + wrong + " (or store.allow_evictable: true)");
   if (!wrong.empty()) observe::log_warning("store-unfit", {{"address", settings.address}, {"why", wrong}});
   for (auto& worker : workers_) valkey_->attach(worker->io());
+}
+
+void Daemon::open_access_log() {
+  auto const& log = setup_->settings.log;
+  if (log.access_file.empty()) return;
+  auto const descriptor = observe::AccessLog::open(log.access_file);
+  if (!descriptor) throw std::runtime_error("log.access_file " + log.access_file + ": " + descriptor.error().message());
+  access_.use(log.access_file, *descriptor, observe_format(log.access_format));
+}
+
+void Daemon::reopen_logs() {
+  std::lock_guard const lock(reload_mutex_);
+  if (auto const error = observe::reopen_log()) observe::log_error("log-not-reopened", {{"what", error.message()}});
+  if (auto const error = access_.reopen()) observe::log_error("access-log-not-reopened", {{"what", error.message()}});
 }
 
 void Daemon::apply_limits(config::Settings const& settings) noexcept {
@@ -239,6 +260,7 @@ void Daemon::start_admin() {
   if (snapshot_) gauges.snapshot = [this](std::size_t result) { return snapshot_->restored(result); };
   gauges.mode = [this] { return shared_.mode.at(base::Clock::now()); };
   gauges.log_dropped = [] { return observe::log_dropped(); };
+  gauges.access_log_dropped = [this] { return access_.dropped(); };
   metrics_.set_gauges(std::move(gauges));
 
   auto const sources = admin_sources();

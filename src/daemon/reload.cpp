@@ -8,7 +8,7 @@
 
 #include <boost/asio/post.hpp>
 
-#include "site_names.hpp"
+#include "translate.hpp"
 #include "weir/daemon/daemon.hpp"
 #include "weir/daemon/notify.hpp"
 #include "weir/observe/log.hpp"
@@ -46,7 +46,19 @@ void check_fixed(config::Settings const& now, config::Settings const& next, Mist
   fixed(now.store.type == config::StoreType::memory || now.timeouts.store == next.timeouts.store, "timeouts.store");
   fixed(now.purge.max_epochs == next.purge.max_epochs, "purge.max_epochs");
   fixed(now.log.format == next.log.format, "log.format");
+  fixed(now.log.file == next.log.file, "log.file");
 }
+
+// Closes itself unless it is handed over.
+struct Descriptor {
+  Descriptor() = default;
+  Descriptor(Descriptor&& other) noexcept : number(other.hand_over()) {}
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+  int hand_over() noexcept { return std::exchange(number, -1); }
+  int number = -1;
+};
 
 // Counts the workers that have taken a setup.
 struct Turns {
@@ -87,6 +99,7 @@ struct Daemon::Next {
   std::shared_ptr<proxy::Setup> setup;
   std::vector<Opening> opened;
   std::vector<Front> closed;
+  Descriptor access;
   Mistakes mistakes;
 };
 
@@ -143,6 +156,13 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
       next.mistakes.push_back({"", 0, 0, "listen[" + std::to_string(i) + "]", error.what()});
     }
   }
+  if (auto const& file = settings.log.access_file; !file.empty()) {
+    auto const opened = observe::AccessLog::open(file);
+    if (opened)
+      next.access.number = *opened;
+    else
+      next.mistakes.push_back({"", 0, 0, "log.access_file", file + ": " + opened.error().message()});
+  }
   next.setup->settings = std::move(*loaded.settings);
   return next;
 }
@@ -153,6 +173,7 @@ void Daemon::publish(Next& next) {
   next.setup->site_rows = metrics_.rows_of(site_names(settings));
   for (auto const& [name, origin] : next.setup->origins) origin->guard->use(origin->settings);
   apply_limits(settings);
+  access_.use(settings.log.access_file, next.access.hand_over(), observe_format(settings.log.access_format));
   if (auto const level = observe::parse_log_level(settings.log.level)) observe::set_log_level(*level);
   {
     std::lock_guard const lock(setup_mutex_);

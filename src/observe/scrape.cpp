@@ -255,6 +255,8 @@ void add_operation(Page& page, Metrics const& metrics, Gauges const& gauges) {
   }
   page.counter("weir_log_dropped_total", "Log lines lost because the queue was full or writing failed.")
       .value(read(gauges.log_dropped));
+  page.counter("weir_access_log_dropped_total", "Lines of the access log lost because the queue was full or writing failed.")
+      .value(read(gauges.access_log_dropped));
   page.gauge("weir_build_info", "Which Weir this is; always 1.")
       .value(1.0,
              {{"version", std::string(version)}, {"revision", std::string(revision)}, {"compiler", std::string(compiler)}});

@@ -81,22 +81,24 @@ void append_tail(std::string& out, AnswerTail const& tail) {
   out += text.view();
 }
 
-void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {
-  int status = 206;
-  switch (selection.cut) {
+int status_of(cache::Cut cut) noexcept {
+  switch (cut) {
     case cache::Cut::not_modified:
-      status = 304;
-      break;
+      return 304;
     case cache::Cut::precondition_failed:
-      status = 412;
-      break;
+      return 412;
     case cache::Cut::unsatisfiable:
-      status = 416;
-      break;
+      return 416;
     case cache::Cut::partial:
+      return 206;
     case cache::Cut::whole:
       break;
   }
+  return 200;
+}
+
+void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {
+  int const status = status_of(selection.cut);
   wire::append_status_line(out, status, http::reason_phrase(status));
   auto rest = head.substr(head.find("\r\n") + 2);
   while (!rest.empty()) {

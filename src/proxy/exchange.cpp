@@ -56,6 +56,7 @@ void Exchange::begin(Client& client, http::Request const& request, base::Now now
   key_.clear();
   hash_ = 0;
   close_ = false;
+  sent_ = {};
 }
 
 // Act one: steps 2 to 5 of the story.

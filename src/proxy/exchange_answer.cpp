@@ -17,6 +17,9 @@ using observe::Outcome;
 
 namespace {
 
+// In the access log, as other proxies write it: the client left before there was an answer.
+constexpr int client_left = 499;
+
 bool never_has_body(int status) noexcept { return status == 204 || status == 304 || status < 200; }
 
 cache::Representation representation(int status, std::string_view etag, std::string_view last_modified, base::WallTime date,
@@ -32,7 +35,9 @@ bool Exchange::keep_alive() const noexcept {
 
 void Exchange::count(Outcome outcome) noexcept {
   local_.metrics.request(snapshot_->setup->site_rows[routed_.site_index], outcome);
-  local_.metrics.request_seconds.observe(base::Clock::now() - came_.steady);
+  sent_.outcome = outcome;
+  sent_.began = base::Clock::now();
+  local_.metrics.request_seconds.observe(sent_.began - came_.steady);
   if (!key_.empty()) local_.hot.count(outcome, cache::view(key_), hash_);
   if (outcome == Outcome::stale && decision_.cache_status.detail == observe::detail::stale_while_revalidate)
     local_.metrics.stale_served[static_cast<std::size_t>(observe::StaleReason::while_revalidate)].add();
@@ -82,6 +87,8 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
   tail.length = parts.body.size();
   if (request_.method_id == Method::head) parts.body = {};
   append_tail(out, tail);
+  sent_.status = selection.cut == cache::Cut::whole ? facts.status : status_of(selection.cut);
+  sent_.body_bytes = parts.body.size();
   return parts;
 }
 
@@ -99,6 +106,7 @@ asio::awaitable<After> Exchange::send_hit() {
   bool const keep = keep_alive();
   if (!begun) count(decision_.outcome);
   bool const sent = co_await client_->write(buffers, no_progress());
+  sent_.whole = sent;
   co_await end_upload();
   co_return sent&& keep&& keep_alive() ? After::keep_alive : After::close;
 }
@@ -148,6 +156,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
                                partial ? selection.range.last : std::numeric_limits<std::uint64_t>::max() - 1);
   }
   co_await cut_off.end();
+  sent_.whole = whole;
   if (!whole) {
     close_ = true;
     if (framing == BodyFraming::until_close) client_->stream().reset();  // a clean end would look whole
@@ -172,6 +181,7 @@ bool Exchange::wants_own_range(shield::FlightHead const& head) const {
 
 Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection,
                                  BodyFraming framing, std::string& out) {
+  sent_.status = selection.cut == cache::Cut::whole ? head.status : status_of(selection.cut);
   if (selection.cut == cache::Cut::whole)
     out = head.head;
   else
@@ -249,6 +259,7 @@ asio::awaitable<bool> Exchange::send_body(shield::Reader& reader, BodyFraming fr
         buffers[2] = asio::const_buffer("\r\n", 2);
       }
       if (!co_await client_->write(buffers, no_progress())) co_return false;
+      sent_.body_bytes += size;
     }
     reader.advance(skip + size, base::Clock::now());
   }
@@ -312,8 +323,11 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   answer.close = !keep_alive();
   std::string out;
   append_own_answer(out, answer, base::read_clock().wall);
+  sent_.status = answer.status;
+  sent_.body_bytes = out.size() - out.find("\r\n\r\n") - 4;
   count(outcome);
   bool const sent = co_await client_->write(out, no_progress());
+  sent_.whole = sent;
   co_await end_upload();
   co_return sent&& keep_alive() ? After::keep_alive : After::close;
 }
@@ -322,6 +336,8 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
 asio::awaitable<After> Exchange::leave() {
   close_ = true;
   if (upload_) upload_->cut();
+  sent_.status = client_left;
+  sent_.whole = false;
   count(Outcome::error);
   co_await end_upload();
   co_return After::close;

@@ -141,6 +141,7 @@ asio::awaitable<After> Exchange::send_tunnel(shield::SlotWaiter& waiter) {
   std::string out = waiter.flight->head()->head;
   out += "Connection: Upgrade\r\nUpgrade: websocket\r\n";
   append_tail(out, tail);
+  sent_.status = 101;
   count(decision_.outcome);
   auto const tunnel = tunnel_;
   if (co_await client_->write(out, no_progress()))

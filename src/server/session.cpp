@@ -83,6 +83,7 @@ asio::awaitable<void> Session::run() {
         if (!exchange_->has_body() && client_.inbox && client_.inbox->unread().empty())
           worker_.local().inboxes.give(std::move(client_.inbox));
         auto const after = co_await exchange_->answer();
+        exchange_->log_access();
         exchange_.reset();
         if (after == proxy::After::close) {
           co_await linger();
@@ -184,7 +185,10 @@ Session::Next Session::serve_one(wire::RequestHead const& head, base::Now now) {
   if (!worker_.spare_exchange) worker_.spare_exchange = std::make_unique<proxy::Exchange>(local);
   auto& exchange = *worker_.spare_exchange;
   exchange.begin(client_, request, now);
-  if (exchange.answer_at_once()) return exchange.after() == proxy::After::keep_alive ? Next::again : Next::close;
+  if (exchange.answer_at_once()) {
+    exchange.log_access();
+    return exchange.after() == proxy::After::keep_alive ? Next::again : Next::close;
+  }
   exchange_ = std::move(worker_.spare_exchange);
   return Next::exchange;
 }
@@ -200,7 +204,18 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
   answer.proxy_error = "http_request_error";
   answer.close = true;
   std::string out;
-  proxy::append_own_answer(out, answer, base::read_clock().wall);
+  auto const now = base::read_clock().wall;
+  proxy::append_own_answer(out, answer, now);
+  if (local.logs_access) {
+    observe::Access access;
+    access.came = now;
+    access.body_bytes = out.size() - out.find("\r\n\r\n") - 4;
+    access.status = answer.status;
+    access.version = 0;
+    access.outcome = observe::Outcome::refused;
+    access.client = client_.address;
+    local.shared.access.push(local.worker, access);
+  }
   if (co_await client_.write(out, linger_time)) co_await linger();
 }
 

@@ -107,6 +107,7 @@ void Worker::use(std::shared_ptr<proxy::Setup const> setup) {
   snapshot->setup = std::move(setup);
   local_.settings = {snapshot, &snapshot->setup->settings};
   local_.snapshot = std::move(snapshot);
+  local_.logs_access = !local_.settings->log.access_file.empty();
   auto const& limits = local_.settings->limits;
   auto const now = base::Clock::now();
   timekeeper_.cap(Limit::idle, now + limits.idle_timeout);

@@ -41,6 +41,8 @@ class Daemon {
   Ended drain(std::function<bool(base::Duration)> const& wait);
   // Whether every worker has turned since this was last asked, for a watchdog. From the thread that drains.
   bool turns() noexcept;
+  // USR1: the log and the access log, by their names again.
+  void reopen_logs();
   bool drain_requested() const noexcept { return drain_requested_.load(std::memory_order_acquire); }
 
   std::vector<std::string> addresses() const;  // that are listened on, as bound
@@ -66,6 +68,7 @@ class Daemon {
   struct Next;
 
   void open_store();
+  void open_access_log();
   void apply_limits(config::Settings const& settings) noexcept;
   Next prepare(config::Loaded& loaded);
   void publish(Next& next);
@@ -92,6 +95,7 @@ class Daemon {
   shield::FlightTable flights_;
   observe::Metrics metrics_;
   server::ConnectionCount connections_;
+  observe::AccessLog access_;
   proxy::Shared shared_;
   proxy::Warmer warmer_;
   std::unique_ptr<SnapshotKeeper> snapshot_;  // null: the store is not this process's memory

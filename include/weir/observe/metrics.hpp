@@ -144,7 +144,7 @@ struct alignas(128) WorkerMetrics {
 // Read at scrape time, on the scraping thread, from the parts that own them. One that is not set reads as 0.
 struct Gauges {
   std::function<std::uint64_t()> flights, store_bytes, store_entries, evicted_small, evicted_main, limiter_queue,
-      log_dropped;
+      log_dropped, access_log_dropped;
   std::function<cache::Mode()> mode;
   std::function<std::uint64_t(std::size_t result)> snapshot;  // entries, in the order of the labels; null: no memory store
   std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins

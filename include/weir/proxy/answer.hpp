@@ -26,6 +26,8 @@ struct AnswerTail {
 // Framing, Age, Cache-Status, Connection and the blank line.
 void append_tail(std::string& out, AnswerTail const& tail);
 
+// 200 for the whole, 206, 304, 412 or 416.
+int status_of(cache::Cut cut) noexcept;
 // The same head under the status that the client's conditionals or range ask for (304, 206, 412, 416): status line and
 // fields, no tail. `head` as cache::build_head made it. 304 leaves out the representation's own Content-* fields.
 void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size);

@@ -19,6 +19,7 @@
 #include "weir/cache/purge_number.hpp"
 #include "weir/cache/stored_response.hpp"
 #include "weir/config/settings.hpp"
+#include "weir/observe/access_log.hpp"
 #include "weir/observe/cookie_names.hpp"
 #include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
@@ -83,6 +84,7 @@ struct Shared {
   cache::MemoryAccount& memory;
   observe::Metrics& metrics;
   Mailboxes& mailboxes;
+  observe::AccessLog& access;
   std::string cdn_loop_id;                          // "weir-<instance>"
   std::atomic<std::uint64_t> flight_bytes_max{0};   // coalesce.max_bytes
   std::atomic<std::uint64_t> flight_bytes{0};       // what flights hold that no store entry owns yet
@@ -107,6 +109,7 @@ struct Local {
   // The newest; an exchange that waits keeps its own.
   std::shared_ptr<Snapshot const> snapshot;
   std::shared_ptr<config::Settings const> settings;  // of `snapshot`, which it keeps alive
+  bool logs_access = false;                          // by `settings`
   std::map<std::string, std::shared_ptr<origin::Pool>> pools;
   InboxPool inboxes;
   AbandonSignals signals;

@@ -31,6 +31,10 @@ class Exchange {
   void begin(Client& client, http::Request const& request, base::Now now) noexcept;
   // True: the answer is in the socket. False: `answer` must follow.
   bool answer_at_once();
+  // Once, behind the answer: to the access log, if there is one (OBS-4).
+  void log_access() const noexcept {
+    if (local_.logs_access) tell_access();
+  }
   // What the connection is good for after `answer_at_once` said true.
   After after() const noexcept { return keep_alive() ? After::keep_alive : After::close; }
   // Copies the request out of the client's read buffer, which then may go.
@@ -142,6 +146,7 @@ class Exchange {
   asio::awaitable<After> leave();
   asio::awaitable<void> end_upload();
   void count(observe::Outcome outcome) noexcept;
+  void tell_access() const noexcept;
   bool keep_alive() const noexcept;
   base::Duration no_progress() const noexcept { return settings().limits.body_timeout; }
   config::Settings const& settings() const noexcept { return *settings_; }
@@ -180,6 +185,14 @@ class Exchange {
   std::uint8_t turned_away_ = 0;             // COA-5: how often an answer could not be shared with this request
   std::uint8_t rounds_ = 0;
   bool close_ = false;
+  // For the access log: the answer as it was begun, and when.
+  struct Sent {
+    observe::Outcome outcome = observe::Outcome::error;
+    base::SteadyTime began{};
+    int status = 0;
+    std::uint64_t body_bytes = 0;
+    bool whole = true;
+  } sent_;
 };
 
 }  // namespace weir::proxy
