@@ -14,15 +14,19 @@ void append_lower(std::string_view text, Bytes& out) {
 }
 
 void append_url(std::string_view scheme, std::string_view authority, ForwardTarget const& target, Bytes& out) {
-  auto begin = begin_part(tag::scheme, out);
-  append_lower(scheme, out);
-  end_part(begin, out);
+  if (scheme == "http" || scheme == "https") {
+    append_part(tag::scheme, scheme, out);
+  } else {
+    auto const begin = begin_part(tag::scheme, out);
+    append_lower(scheme, out);
+    end_part(begin, out);
+  }
   if (http::is_normalized_host(authority)) {
     append_part(tag::host, authority, out);
   } else {
     // The default port is that of the scheme in lower case.
     std::string_view const known = http::equal_ignoring_case(scheme, "https") ? "https" : "http";
-    begin = begin_part(tag::host, out);
+    auto const begin = begin_part(tag::host, out);
     http::append_normalized_host(authority, known, out);
     end_part(begin, out);
   }
@@ -121,20 +125,20 @@ void describe_part(Part const& part, std::string& out) {
 
 }  // namespace
 
-void append_primary_key(http::Request const& request, ForwardTarget const& target, KeyRules const& rules,
-                        BodyDigest const* digest, KeyBytes& out) {
+void append_primary_key(http::Request const& request, http::Fields fields, ForwardTarget const& target,
+                        KeyRules const& rules, BodyDigest const* digest, KeyBytes& out) {
   bool const get = request.method_id == http::Method::get || request.method_id == http::Method::head;
   append_part(get ? tag::get : tag::method, get ? std::string_view() : request.method, out);
   append_url(request.scheme, request.authority, target, out);
   for (auto const& name : rules.headers) {
     append_part(tag::header, name, out);
-    append_value_if_present(tag::value, request.fields, name, rules, out);
+    append_value_if_present(tag::value, fields, name, rules, out);
   }
-  for (auto const& name : rules.cookies) append_keyed_cookie(request.fields, name, out);
+  for (auto const& name : rules.cookies) append_keyed_cookie(fields, name, out);
   if (digest != nullptr) {
     append_part(tag::digest, {reinterpret_cast<char const*>(digest->data()), digest->size()}, out);
-    append_value_if_present(tag::content_type, request.fields, "content-type", rules, out);
-    append_value_if_present(tag::content_encoding, request.fields, "content-encoding", rules, out);
+    append_value_if_present(tag::content_type, fields, "content-type", rules, out);
+    append_value_if_present(tag::content_encoding, fields, "content-encoding", rules, out);
   }
 }
 

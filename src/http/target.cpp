@@ -26,6 +26,12 @@ constexpr std::array<bool, 256> host_chars = [] {
   return table;
 }();
 
+constexpr std::array<bool, 256> normalized_host_chars = [] {
+  auto table = host_chars;
+  for (std::size_t c = 'A'; c <= 'Z'; ++c) table[c] = false;
+  return table;
+}();
+
 bool has_target_bytes(std::string_view text) noexcept {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x21 && c <= 0x7E && c != '#'; });
 }
@@ -128,9 +134,7 @@ bool is_host(std::string_view authority) noexcept {
 // A port that might be a default one, and literals in brackets, are left to the long way.
 bool is_normalized_host(std::string_view authority) noexcept {
   std::size_t at = 0;
-  while (at < authority.size() && host_chars[static_cast<unsigned char>(authority[at])] &&
-         authority[at] == to_lower(authority[at]))
-    ++at;
+  while (at < authority.size() && normalized_host_chars[static_cast<unsigned char>(authority[at])]) ++at;
   if (at == 0 || authority[at - 1] == '.') return false;
   auto const port = authority.substr(at);
   if (port.empty()) return true;

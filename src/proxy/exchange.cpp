@@ -157,10 +157,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   if (cookies.has_credential && policy.cookies.mode == cache::CookieMode::bypass) return bypass(Forwarded::bypass);
   normalise_host();
   if (cache::keys_more_than_url(policy.key) || digest_ || weighs_codings(request_.fields)) see_as_forwarded();
-  auto as_forwarded = request_;
-  as_forwarded.fields = http::Fields(forwarded_);
   key_.clear();
-  cache::append_primary_key(as_forwarded, target_, policy.key, digest_ ? &*digest_ : nullptr, key_);
+  cache::append_primary_key(request_, http::Fields(forwarded_), target_, policy.key, digest_ ? &*digest_ : nullptr, key_);
   hash_ = base::hash_bytes(cache::view(key_));
   asker_ = cache::asker_of(request_, cookies.has_credential, policy.client);
   asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key) &&

@@ -94,9 +94,9 @@ Refusal read_request_line(std::string_view line, http::Request& request, http::T
   line.remove_suffix(1);
   std::size_t const method_end = line.find(' ');
   request.method = line.substr(0, method_end);
-  if (!http::is_token(request.method)) return Refusal::method;
-  if (method_end == std::string_view::npos) return Refusal::malformed;
   request.method_id = http::method_of(request.method);
+  if (request.method_id == http::Method::other && !http::is_token(request.method)) return Refusal::method;
+  if (method_end == std::string_view::npos) return Refusal::malformed;
 
   auto const rest = line.substr(method_end + 1);
   std::size_t const target_end = rest.find(' ');

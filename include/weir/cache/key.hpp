@@ -31,9 +31,13 @@ ForwardTarget rewrite_target(http::Request const& request, KeyRules const& rules
 using BodyDigest = std::array<unsigned char, 32>;
 
 // Every part tagged and length-prefixed: injective (KEY-1). Appends to `out`. GET and HEAD share a key; any other method is
-// its own class. Absent and empty keyed fields differ. `digest` is COA-12's.
-void append_primary_key(http::Request const& request, ForwardTarget const& target, KeyRules const& rules,
-                        BodyDigest const* digest, KeyBytes& out);
+// its own class. Absent and empty keyed fields differ. `digest` is COA-12's. `fields` are the request's as it is forwarded.
+void append_primary_key(http::Request const& request, http::Fields fields, ForwardTarget const& target,
+                        KeyRules const& rules, BodyDigest const* digest, KeyBytes& out);
+inline void append_primary_key(http::Request const& request, ForwardTarget const& target, KeyRules const& rules,
+                               BodyDigest const* digest, KeyBytes& out) {
+  append_primary_key(request, request.fields, target, rules, digest, out);
+}
 
 // The key of `scheme://authority path?query` for GET, as purges, invalidations and `/v1/entries` name it. `rules` must not
 // key headers or cookies (those parts are left out).
