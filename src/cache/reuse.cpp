@@ -34,7 +34,9 @@ std::optional<ReuseReason> refusal(Asker const& asker, Facts const& facts, Overr
 std::optional<ReuseReason> demand(Asker const& asker, Facts const& facts, Reuse const& reuse) noexcept {
   if (facts.no_cache) return ReuseReason::no_cache;
   if (asker.no_cache) return ReuseReason::request_no_cache;
-  if (asker.max_age && reuse.age > seconds(*asker.max_age)) return ReuseReason::request_max_age;
+  // RFC 8246 2.1: a reload asks for what cannot have changed; only `no-cache` says that it is meant.
+  bool const cannot_have_changed = facts.immutable && reuse.ttl > Duration::zero();
+  if (asker.max_age && reuse.age > seconds(*asker.max_age) && !cannot_have_changed) return ReuseReason::request_max_age;
   if (asker.min_fresh && reuse.ttl < seconds(*asker.min_fresh)) return ReuseReason::request_min_fresh;
   return std::nullopt;
 }

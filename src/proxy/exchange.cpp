@@ -27,6 +27,11 @@ namespace {
 constexpr std::uint8_t max_rounds = 6;
 constexpr std::size_t usual_fields = 32;
 
+// Whether the response would do but for what the request's own directives say.
+bool forbids_reuse(cache::Reuse const& reuse) noexcept {
+  return reuse.reason >= cache::ReuseReason::request_no_cache && reuse.reason <= cache::ReuseReason::request_max_stale;
+}
+
 // Whether the client may have refused every coding that we know (KEY-5): that takes a weight.
 bool weighs_codings(http::Fields request) noexcept {
   return std::ranges::any_of(request, [](http::Field const& field) {
@@ -109,6 +114,7 @@ asio::awaitable<After> Exchange::answer() {
                                          (turned_away_ == 1 && must_see_ == 0 && selector() == joined_selector_)))
       go_alone();
     if (decision_.what == What::alone && turned_away_ > 0) decision_.cache_status.collapsed = observe::Collapsed::no;
+    if (decision_.what == What::alone && news.what == News::too_large) decision_.why = observe::FetchClass::range;
   }
 }
 
@@ -120,6 +126,7 @@ Exchange::Decision Exchange::decide(base::Now now) {
     if (may_purge()) decision.what = What::purge;
     return decision;
   }
+  if (request_.method_id == Method::options && forwards_left(request_) == 0) return refuse(200);  // RFC 9110 7.6.2
   if (loops(request_.fields, local_.shared.cdn_loop_id)) return refuse(508);
   if (client_->trusted) believe_scheme();
   routed_ = route(settings(), request_);
@@ -201,13 +208,12 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
 
   see_as_forwarded();
   auto& forwarded = decision.cache_status.forwarded;
-  if (usable)
-    forwarded = decision.reuse.reason >= cache::ReuseReason::request_no_cache &&
-                        decision.reuse.reason <= cache::ReuseReason::request_max_stale
+  if (!found.entry || decision.reuse.reason == cache::ReuseReason::purged)
+    forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
+  else
+    forwarded = forbids_reuse(decision.reuse) || (!usable && decision.reuse.ttl > base::Duration::zero())
                     ? Forwarded::request
                     : Forwarded::stale;
-  else
-    forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
   decision.outcome = usable ? Outcome::revalidated : Outcome::miss;
   decision.why = usable ? observe::FetchClass::revalidate : observe::FetchClass::miss;
   decision.what = What::join;
@@ -364,7 +370,8 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
       if (!waiter.leader && (was_purged(waiter) || !suits(*waiter.flight->head()))) break;
       if (waiter.leader && wants_own_range(*waiter.flight->head())) {
         waiter.flight.reset();  // nobody reads it: the fetch ends at its head
-        break;
+        ++turned_away_;
+        co_return News{News::too_large};
       }
       if (waiter.flight->head()->origin_error &&
           adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))

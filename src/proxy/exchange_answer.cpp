@@ -19,6 +19,7 @@ namespace {
 
 // In the access log, as other proxies write it: the client left before there was an answer.
 constexpr int client_left = 499;
+constexpr std::string_view methods = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
 
 bool never_has_body(int status) noexcept { return status == 204 || status == 304 || status < 200; }
 
@@ -123,7 +124,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
     decision_.cache_status.forwarded_status = head.status;
     OwnAnswer answer;
     answer.status = head.status;
-    answer.proxy_error = "http_protocol_error";
+    answer.proxy_error = "destination_unavailable";
     answer.received_status = head.status;
     answer.cache_status = decision_.cache_status;
     co_return co_await send_own(answer, Outcome::collapsed);
@@ -271,12 +272,19 @@ asio::awaitable<After> Exchange::send_refusal() {
   OwnAnswer answer;
   answer.status = decision_.status;
   switch (decision_.status) {
-    case 405:
-      answer.allow = "GET, HEAD, POST, PUT, DELETE, OPTIONS, PATCH";
+    case 200:
+      answer.allow = methods;
       break;
-    case 504:
-      answer.cache_status = decision_.cache_status;
-      break;  // only-if-cached (SRV-5)
+    case 405:
+      answer.allow = methods;
+      answer.proxy_error = "http_request_denied";
+      break;
+    case 421:
+      answer.proxy_error = "destination_not_found";
+      break;
+    case 504:  // only-if-cached (SRV-5)
+      answer.proxy_error = "http_request_denied";
+      break;
     case 508:
       answer.proxy_error = "proxy_loop_detected";
       break;
@@ -289,7 +297,6 @@ asio::awaitable<After> Exchange::send_refusal() {
     answer.cache_status = decision_.cache_status;
     local_.metrics.negative_served.add();
   }
-  if (answer.proxy_error.empty()) answer.proxy_error = "http_request_denied";
   if (request_.has_body()) close_ = true;
   co_return co_await send_own(answer, decision_.failed.status != 0 ? Outcome::error : Outcome::refused);
 }
@@ -302,7 +309,6 @@ asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {
   if (fault != BodyRead::end) co_return co_await send_body_fault(fault);
   if (decision_.entry && decision_.entry->facts().must_revalidate) answer.status = 504;  // STL-3
   if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
-  answer.cache_status = decision_.cache_status;
   bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout ||
                     failure == shield::FailureKind::breaker_open;
   co_return co_await send_own(answer, shed ? Outcome::shed : Outcome::error);

@@ -304,11 +304,11 @@ void Fetch::publish() {
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;
   head->no_body = response_.framing.kind == http::BodyKind::none;
-  bool const told_of_head =
-      head->no_body && response_.fields.has(http::FieldId::content_length) && order_.request.method_id == http::Method::head;
+  bool const of_head = head->no_body && order_.request.method_id == http::Method::head;
+  bool const told_of_head = of_head && response_.fields.has(http::FieldId::content_length);
   if (response_.framing.kind == http::BodyKind::length || told_of_head)
     head->length = response_.framing.length;
-  else if (head->no_body)
+  else if (head->no_body && !of_head)
     head->length = 0;
   head->facts = verdict_.facts;
   std::vector<std::string> without = verdict_.fields_not_stored;

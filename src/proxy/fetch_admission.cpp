@@ -65,6 +65,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::be_admitted() {
   auto asked = breaker.ask(base::Clock::now(), may_probe, local_.random_bits());
   if (asked.answer == shield::Ask::open) co_return FailureKind::breaker_open;
   probe_ = std::move(asked.probe);
+  if (probe_) order_.why = observe::FetchClass::probe;
   started_ = base::Clock::now();
   order_.ticket.started(started_);
   local_.metrics.origin_inflight.fetch_add(1, std::memory_order_relaxed);

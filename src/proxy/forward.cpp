@@ -1,10 +1,14 @@
 #include "weir/proxy/forward.hpp"
 
 #include <array>
+#include <charconv>
+#include <limits>
 #include <random>
 
 #include "weir/base/hash.hpp"
 #include "weir/cache/selecting_value.hpp"
+#include "weir/cache/vary.hpp"
+#include "weir/http/target.hpp"
 #include "weir/proxy/edits.hpp"
 #include "weir/wire/write.hpp"
 
@@ -84,6 +88,16 @@ bool is_rendered(config::Policy const& policy, http::Field const& field) noexcep
 
 }  // namespace
 
+std::optional<std::uint64_t> forwards_left(http::Request const& request) noexcept {
+  if (request.method_id != http::Method::options) return std::nullopt;
+  auto const text = request.fields.only(FieldId::max_forwards);
+  if (!text || text->empty()) return std::nullopt;
+  std::uint64_t count = 0;
+  auto const [end, error] = std::from_chars(text->data(), text->data() + text->size(), count);
+  if (end != text->data() + text->size() || error == std::errc::invalid_argument) return std::nullopt;
+  return error == std::errc() ? count : std::numeric_limits<std::uint64_t>::max();
+}
+
 bool loops(http::Fields request, std::string_view cdn_loop_id) noexcept {
   for (auto const& field : request) {
     if (field.id != FieldId::cdn_loop) continue;
@@ -107,7 +121,9 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   forward.method = shared ? std::string_view("GET") : request.method;
   forward.method_id = shared ? http::Method::get : request.method_id;
   forward.scheme = request.scheme;
-  forward.authority = request.authority;
+  cache::SelectorBytes authority;
+  http::append_normalized_host(request.authority, request.scheme, authority);
+  forward.authority = cache::view(authority);
   forward.path = target.path;
   forward.query = target.query;
   forward.has_query = target.has_query;
@@ -132,6 +148,8 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   if (!cookies_apart) add_joined(seen, FieldId::cookie, "Cookie", "; ", fields);
   add_joined(seen, FieldId::x_forwarded_for, "X-Forwarded-For", ", ", fields);
   add_joined(seen, FieldId::tracestate, "tracestate", ", ", fields);
+  if (auto const left = forwards_left(request); left && *left > 0)
+    fields.set(FieldId::max_forwards, std::to_string(*left - 1));
   bool const for_nobody = as == ForwardAs::background;
   if (names_itself(policy, as, requester))
     fields.add(FieldId::forwarded, forwarded_element(request, for_nobody ? Requester{"unix", false} : requester));

@@ -111,6 +111,12 @@ Refusal read_request_line(std::string_view line, http::Request& request, http::T
   return Refusal::none;
 }
 
+// RFC 9112 3.2.4: OPTIONS of a URI with neither path nor query; the "/" of that path is the parser's own.
+bool asks_whole_server(http::Target const& target, http::Request const& request) noexcept {
+  return request.method_id == http::Method::options && target.form == http::TargetForm::absolute && !target.has_query &&
+         target.path == "/" && !request.target.ends_with('/');
+}
+
 // RFC 9112 3.2 and 3.2.2: Host is there once, in HTTP/1.1 always, even where the target's own authority replaces it.
 Refusal apply_target(http::Target const& target, std::string_view listener_scheme, http::Request& request) noexcept {
   if (request.fields.count(http::FieldId::host) > 1) return Refusal::host_repeated;
@@ -120,7 +126,7 @@ Refusal apply_target(http::Target const& target, std::string_view listener_schem
 
   request.scheme = listener_scheme;
   request.authority = host.value_or(std::string_view());
-  request.path = target.path.empty() ? "/" : target.path;
+  request.path = asks_whole_server(target, request) ? "*" : target.path.empty() ? "/" : target.path;
   request.query = target.query;
   request.has_query = target.has_query;
   if (!target.authority.empty()) request.authority = target.authority;

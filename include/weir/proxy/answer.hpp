@@ -38,8 +38,8 @@ struct OwnAnswer {
   std::string_view proxy_error;  // RFC 9209 error type; empty: none
   int received_status = 0;
   std::uint32_t retry_after = 0;  // seconds
-  std::string_view allow;         // for 405
-  std::optional<observe::CacheStatus> cache_status;
+  std::string_view allow;         // for 405, and 200 to OPTIONS
+  std::optional<observe::CacheStatus> cache_status;  // only of what is stored or came from the origin (RFC 9211 2)
   bool head_only = false;
   bool close = false;
 };

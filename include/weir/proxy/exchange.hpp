@@ -77,7 +77,8 @@ class Exchange {
 
   // What became of a wait.
   struct News {
-    enum What : std::uint8_t { look_again, adopted, answered } what = look_again;
+    // too_large: the whole of what a part was asked of
+    enum What : std::uint8_t { look_again, too_large, adopted, answered } what = look_again;
     After after = After::close;  // for `answered`
   };
   // A hit in pieces: stored head (empty where `compose_hit` wrote one of its own), then what it wrote, then the body.

@@ -3,6 +3,8 @@
 // pure.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +28,7 @@ enum class ForwardAs : std::uint8_t {
 struct ForwardRequest {
   std::string method;
   http::Method method_id = http::Method::get;
-  std::string scheme, authority;  // as the client asked
+  std::string scheme, authority;  // as they are keyed
   std::string path, query;
   bool has_query = false;
   std::string host;         // the Host field that is sent
@@ -68,6 +70,8 @@ bool is_client_address(std::string_view name) noexcept;
 bool is_poisonous(std::string_view name) noexcept;
 // Hop-by-hop by RFC 9110 7.6.1, or named in Connection; fields that frame or route a message are never taken off by name.
 bool is_hop_by_hop(http::Field const& field, http::Fields all) noexcept;
+// RFC 9110 7.6.2: how many more servers may be asked, by the Max-Forwards of an OPTIONS; nothing if it does not say so.
+std::optional<std::uint64_t> forwards_left(http::Request const& request) noexcept;
 // FWD-6.
 bool loops(http::Fields request, std::string_view cdn_loop_id) noexcept;
 

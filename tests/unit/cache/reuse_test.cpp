@@ -36,6 +36,7 @@ constexpr auto s_maxage = [](Facts& facts) {
   facts.must_revalidate = facts.authorized = facts.shared_explicitly = true;
   facts.stale_while_revalidate = 30s;  // explicit beside s-maxage: counts
 };
+constexpr auto immutable = [](Facts& facts) { facts.immutable = true; };
 constexpr auto never_fresh = [](Facts& facts) {
   facts.lifetime = 0s;
   facts.initial_age = 0s;
@@ -199,6 +200,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"an unknown directive", plain, {}, 0s, "Cache-Control: no-cash, no-transform", fresh, R::fresh, 10, 90},
         Row{"max-age met", plain, {}, 0s, "Cache-Control: max-age=10", fresh, R::fresh, 10, 90},
         Row{"max-age passed", plain, {}, 1s, "Cache-Control: max-age=10", must_validate, R::request_max_age, 11, 89},
+        Row{"max-age passed, immutable", immutable, {}, 1s, "Cache-Control: max-age=10", fresh, R::fresh, 11, 89},
+        Row{"immutable to its end", immutable, {}, 90s, "Cache-Control: max-age=10", must_validate, R::request_max_age, 100, 0},
+        Row{"no-cache, immutable", immutable, {}, 1s, "Cache-Control: no-cache", must_validate, R::request_no_cache, 11, 89},
         Row{"max-age goes before a window",
             revalidating,
             {},
