@@ -81,5 +81,30 @@ TEST(Interim, KeepsTheOrderOfAnswers) {
   for (auto const& interim : expecting.read().interim) EXPECT_EQ(interim.status, 100);
 }
 
+// RFC 8297 2, RFC 9110 15.2: of those who wait for one fetch the ones that speak HTTP/1.1 hear the hints, whoever leads.
+TEST(Interim, ReachesNobodyInHttp10) {
+  for (bool const old_leads : {true, false}) {
+    ScriptedOrigin origin;
+    Gate hint;
+    origin.answer("/x", Script().wait(hint).send(hints).head(200, {max_age(60), {"Content-Length", "4"}}).body("body"));
+    Weir weir(origin);
+    Client old(weir.port()), young(weir.port());
+    auto const ask = [&](bool is_old) {
+      (is_old ? old : young)
+          .send(is_old ? "GET /x HTTP/1.0\r\nHost: weir.test\r\nConnection: keep-alive\r\n\r\n"
+                       : write_request("GET", "/x"));
+    };
+    ask(old_leads);
+    ASSERT_TRUE(weir.waits_for_waiters(1));
+    ask(!old_leads);
+    ASSERT_TRUE(weir.waits_for_waiters(2));
+    hint.open();
+    expect_hints(young.read());
+    auto const answer = old.read();
+    EXPECT_TRUE(answer.interim.empty() && answer.body == "body") << answer;
+    EXPECT_EQ(origin.calls(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

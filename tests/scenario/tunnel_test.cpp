@@ -212,5 +212,40 @@ TEST(Tunnel, OnlyAGetOfHttp11Asks) {
   for (auto const& request : origin.requests()) EXPECT_FALSE(request.has("Upgrade")) << request;
 }
 
+// REQ-4: of several protocols the one that is tunnelled is asked for alone; the rest of the request goes as it came, past
+// the cache and whatever is kept from the origin in other requests.
+TEST(Tunnel, AsksForNothingElse) {
+  for (std::string const mode : {"guarded", "strict", "all"}) {
+    RawOrigin origin;
+    Weir weir(origin.url(), "forward: {mode: " + mode + "}\n");
+    Client client(weir.port());
+    auto fields = handshake;
+    fields[0].value = "Upgrade, X-Hop";
+    fields[1].value = "h2c, WebSocket";
+    for (auto const& field : Fields{{"X-Hop", "1"},
+                                    {"Cookie", "s=1; _ga=2"},
+                                    {"Authorization", "Basic x"},
+                                    {"Sec-WebSocket-Protocol", "chat"},
+                                    {"Sec-WebSocket-Extensions", "permessage-deflate"}})
+      fields.push_back(field);
+    client.send_request("GET", "/chat", fields);
+    auto server = origin.accept();
+    auto const asked = read_until(server, "\r\n\r\n");
+    for (auto const* const line : {"\r\nConnection: Upgrade\r\n", "\r\nUpgrade: websocket\r\n", "\r\nCookie: s=1; _ga=2\r\n",
+                                   "\r\nAuthorization: Basic x\r\n", "\r\nSec-WebSocket-Protocol: chat\r\n",
+                                   "\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"})
+      EXPECT_NE(asked.find(line), std::string::npos) << asked;
+    for (auto const* const word : {"h2c", "X-Hop"}) EXPECT_EQ(asked.find(word), std::string::npos) << asked;
+    server.send_all(
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade, X-Hop\r\nX-Hop: 1\r\n"
+        "Sec-WebSocket-Protocol: chat\r\n\r\n");
+    std::string answer;
+    while (answer.find("\r\n\r\n") == std::string::npos && !client.is_closed()) answer += client.read_exactly(1);
+    EXPECT_NE(answer.find("\r\nSec-WebSocket-Protocol: chat\r\n"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("X-Hop"), std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Content-Length"), std::string::npos) << answer;
+  }
+}
+
 }  // namespace
 }  // namespace weir::test
