@@ -8,19 +8,44 @@ constexpr std::uint64_t kib = 1 << 10, mib = 1 << 20, gib = 1 << 30;
 
 Text file_or_off() { return {check_any, "file", "off", false}; }
 
+Certificate make_certificate(TlsServer const&) { return {}; }
+
+Group<Certificate> const& certificate_group() {
+  static Group<Certificate> const group = [] {
+    Group<Certificate> g("certificate", Certificate{"/etc/weir/tls.crt", "/etc/weir/tls.key", {}});
+    g.add("cert", &Certificate::cert, Text{.takes = "file"}, "PEM: the certificate, then those that vouch for it").required =
+        true;
+    g.add("key", &Certificate::key, Text{.takes = "file"}, "PEM: its private key").required = true;
+    g.check([](Reader& reader, Item const& item, Certificate& given) {
+      auto const& place = item.place;
+      given.where = {place.source ? *place.source : "", place.line, place.column, reader.path()};
+    });
+    return g;
+  }();
+  return group;
+}
+
 Group<Listen> const& listen_group() {
   static Group<TlsServer> const tls = [] {
-    Group<TlsServer> g("listen_tls", TlsServer{"/etc/weir/tls.crt", "/etc/weir/tls.key"});
-    g.add("certificate", &TlsServer::certificate, Text{.takes = "file"}, "chain, PEM").required = true;
-    g.add("key", &TlsServer::key, Text{.takes = "file"}, "private key, PEM").required = true;
+    Group<TlsServer> g("listen_tls");
+    g.add_groups("certificates", &TlsServer::certificates, certificate_group(), make_certificate,
+                 "chosen by the host that a client names; else the first")
+        .required = true;
+    g.add("min_version", &TlsServer::min_version, Choice<TlsVersion>{{{"1.2", TlsVersion::v1_2}, {"1.3", TlsVersion::v1_3}}},
+          "the oldest TLS that is spoken");
+    g.check([](Reader& reader, Item const& item, TlsServer& given) {
+      if (item.find("certificates") && given.certificates.empty()) reader.mistake(item, "`certificates` is an empty list");
+    });
     return g;
   }();
   static Group<Listen> const group = [] {
     Text const address{check_listen, "address", "", true};
-    Group<Listen> g("listen", Listen{"0.0.0.0:8080", std::nullopt, false});
+    Group<Listen> g("listen", Listen{"0.0.0.0:8080", std::nullopt});
     g.add("address", &Listen::address, address, "IP address and port, or unix:/path").required = true;
-    g.add_optional("tls", &Listen::tls, tls, "speak TLS").planned = true;
-    g.add("proxy_protocol", &Listen::proxy_protocol, Boolean{}, "expect a PROXY protocol header").planned = true;
+    g.add_optional("tls", &Listen::tls, tls, "speak TLS; certificates are read again at a reload");
+    g.add("proxy_protocol", &Listen::proxy_protocol, Boolean{},
+          "a PROXY header opens each connection; believed from `trusted_proxies` and through unix sockets");
+    g.add("mode", &Listen::mode, FileMode{}, "rights on a unix socket's file; clients need to write");
     g.stands_for(
         [address](Reader& reader, Item const& item, Listen& listen) {
           if (item.is_scalar()) address.read(reader, item, listen.address);
@@ -28,8 +53,12 @@ Group<Listen> const& listen_group() {
         },
         address.describe().schema);
     g.write_short([address](Listen const& listen) -> std::optional<Item> {
-      if (listen.tls || listen.proxy_protocol) return std::nullopt;
+      if (listen.tls || listen.proxy_protocol || listen.mode != Listen{}.mode) return std::nullopt;
       return address.write(listen.address);
+    });
+    g.check([](Reader& reader, Item const& item, Listen& listen) {
+      if (listen.mode != Listen{}.mode && !listen.address.starts_with("unix:"))
+        reader.mistake(item, "`mode` is for unix sockets");
     });
     return g;
   }();
@@ -204,8 +233,9 @@ void add_process(Group<Settings>& g) {
   g.add("workers", &Settings::workers, Count{1, 1024, "auto"}, "threads; `auto`: one a core that the process may use");
   g.add("instance", &Settings::instance, Text{check_instance, "name", "auto", false},
         "this node's name in CDN-Loop; `auto`: made at start");
-  g.add("trusted_proxies", &Settings::trusted_proxies, ListOf<NetworkText>{{}, "list of networks"},
-        "from these, Forwarded and X-Forwarded-* are believed: they must set them; key x-forwarded-host where pages show it");
+  g.add(
+      "trusted_proxies", &Settings::trusted_proxies, ListOf<NetworkText>{{}, "list of networks"},
+      "from these, Forwarded and X-Forwarded-* are believed: they must set them; key x-forwarded-host where pages show it");
 }
 
 }  // namespace
@@ -229,7 +259,7 @@ Group<Settings> const& settings_group() {
     g.add_group("store", &Settings::store, store_group(), "where entries live");
     g.add_group("purge", &Settings::purge, purge_group(), "removing entries");
     g.add_group("limits", &Settings::limits, limits_group(), "bounds on clients");
-    g.add("errors", &Settings::errors, ErrorPages{}, "bodies of the answers that Weir makes itself").planned = true;
+    g.add("errors", &Settings::errors, ErrorPages{}, "pages in place of Weir's own short texts, at most 256 KiB each");
     g.add_group("miss_rate", &Settings::miss_rate, miss_rate_group(), "warning of unusual misses");
     g.add_group("drain", &Settings::drain, drain_group(), "stopping");
     g.add_group("log", &Settings::log, log_group(), "logs");

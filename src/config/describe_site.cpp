@@ -54,8 +54,7 @@ Group<Site> const& site_group() {
     g.add("origin", &Site::origin, Text{.check = check_origin_name, .takes = "name"},
           "whom it stands in front of; with one origin it need not be said");
     g.add("redirect", &Site::redirect, Choice<std::string>{{{"off", ""}, {"https", "https"}}},
-          "answer plain requests with a redirect")
-        .planned = true;
+          "sends who came without TLS to the same URL by https");
     g.add_groups("routes", &Site::routes, route_group(), make_route,
                  "parts of the site with settings of their own; the first match wins");
     g.adopt(&Site::policy, policy_group());

@@ -106,6 +106,9 @@ class Whole {
       std::string const& address = settings_.listen[i].address;
       Reader::Step const index(reader_, i);
       bool const any_port = address.ends_with(":0");
+      if (settings_.listen[i].proxy_protocol && !address.starts_with("unix:") && settings_.trusted_proxies.empty())
+        reader_.mistake(listen->is_list() ? listen->items[i] : *listen,
+                        "`proxy_protocol` needs `trusted_proxies`: the addresses that may say who the client is");
       if (!address.empty() && !any_port && !seen.try_emplace(address, i).second)
         reader_.mistake(listen->is_list() ? listen->items[i] : *listen, ticked(address) + " is there twice");
     }

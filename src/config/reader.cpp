@@ -94,7 +94,7 @@ bool Reader::substitute(Item const& item, std::string& text) {
   return true;
 }
 
-bool Reader::read_secret(Item const& item, std::string const& file, std::string& secret) {
+bool Reader::read_file(Item const& item, std::string const& file, std::uint64_t most, std::string& text) {
   // Only a regular file: a pipe or a device could block the start.
   std::error_code error;
   if (!std::filesystem::is_regular_file(file, error)) {
@@ -102,13 +102,20 @@ bool Reader::read_secret(Item const& item, std::string const& file, std::string&
     return false;
   }
   std::ifstream in(file, std::ios::binary);
-  std::string text(max_secret + 1, '\0');
+  text.assign(most + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
-  if (!in.is_open() || in.bad()) {
-    mistake(item, "cannot read " + ticked(file));
-    return false;
-  }
+  text.shrink_to_fit();
+  bool const readable = in.is_open() && !in.bad();
+  if (readable && text.size() <= most) return true;
+  mistake(item, readable ? ticked(file) + " is longer than " + std::to_string(most >> 10) + " KiB"
+                         : "cannot read " + ticked(file));
+  return false;
+}
+
+bool Reader::read_secret(Item const& item, std::string const& file, std::string& secret) {
+  std::string text;
+  if (!read_file(item, file, max_secret + 1, text)) return false;
   bool const fits = text.size() <= max_secret;
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   if (!fits || text.empty() || text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {

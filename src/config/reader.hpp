@@ -1,6 +1,7 @@
 // What reading a configuration carries along: the path, the mistakes, the environment. One a load. Threads: its own.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,8 @@ class Reader {
   std::string const* text_of(Item const& item, std::string_view expected);
   // `text` with each ${NAME} replaced. False after a mistake: an undefined name, or a "${" that does not close.
   bool substitute(Item const& item, std::string& text);
+  // The content of a regular file of at most `most` bytes. False after a mistake.
+  bool read_file(Item const& item, std::string const& file, std::uint64_t most, std::string& text);
   // The content of a secret's file, without the line's end. False after a mistake.
   bool read_secret(Item const& item, std::string const& file, std::string& secret);
 

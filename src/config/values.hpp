@@ -197,10 +197,17 @@ struct FieldLines {
   Description describe() const;
 };
 
-// {status: file} with 400 to 599.
+// The rights on a file, in octal: "0660".
+struct FileMode {
+  void read(Reader& reader, Item const& item, std::uint32_t& value) const;
+  Item write(std::uint32_t value) const;
+  Description describe() const;
+};
+
+// {status: file} with 400 to 599; reads the files.
 struct ErrorPages {
-  void read(Reader& reader, Item const& item, std::map<int, std::string>& value) const;
-  Item write(std::map<int, std::string> const& value) const;
+  void read(Reader& reader, Item const& item, std::map<int, ErrorPage>& value) const;
+  Item write(std::map<int, ErrorPage> const& value) const;
   Description describe() const;
 };
 

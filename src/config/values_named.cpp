@@ -1,5 +1,6 @@
 // The kinds of values that are lists or maps of names: networks, patterns, field lines, error pages.
 #include <algorithm>
+#include <array>
 
 #include <boost/json.hpp>
 
@@ -12,6 +13,20 @@ namespace {
 std::string text_of(cache::NamePattern const& pattern) { return pattern.prefix ? pattern.text + "*" : pattern.text; }
 
 bool same(cache::NamePattern const& a, cache::NamePattern const& b) { return a.prefix == b.prefix && a.text == b.text; }
+
+// Of an error page, which stays in memory.
+constexpr std::uint64_t longest_page = 256 << 10;
+
+std::string type_of(std::string_view file) {
+  static constexpr std::array<std::array<std::string_view, 2>, 5> known{{{".html", "text/html; charset=utf-8"},
+                                                                         {".htm", "text/html; charset=utf-8"},
+                                                                         {".json", "application/json"},
+                                                                         {".xml", "application/xml"},
+                                                                         {".svg", "image/svg+xml"}}};
+  for (auto const& [ending, type] : known)
+    if (file.ends_with(ending)) return std::string(type);
+  return "text/plain; charset=utf-8";
+}
 
 // Null unless the item is a map, or nothing, which is an empty one.
 bool is_map_or_null(Reader& reader, Item const& item, std::string const& takes) {
@@ -116,7 +131,26 @@ Description FieldLines::describe() const {
   return {Description::Shape::value, "map of field names to values", std::move(schema), "", {}};
 }
 
-void ErrorPages::read(Reader& reader, Item const& item, std::map<int, std::string>& value) const {
+void FileMode::read(Reader& reader, Item const& item, std::uint32_t& value) const {
+  std::string const* const text = reader.text_of(item, "the mode of a file");
+  if (!text) return;
+  bool const octal = text->size() >= 3 && text->size() <= 4 && text->find_first_not_of("01234567") == std::string::npos;
+  auto const mode = octal ? std::stoul(*text, nullptr, 8) : 0;
+  if (!octal || mode > 0777) return reader.mistake(item, ticked(*text) + " is not a file's mode, as in \"0660\"");
+  value = static_cast<std::uint32_t>(mode);
+}
+
+Item FileMode::write(std::uint32_t value) const {
+  std::string text = "0";
+  for (int const shift : {6, 3, 0}) text += static_cast<char>('0' + (value >> shift & 7U));
+  return Item::scalar(text);
+}
+
+Description FileMode::describe() const {
+  return {Description::Shape::value, "mode in octal", {{"type", {"string", "number"}}}, "", {}};
+}
+
+void ErrorPages::read(Reader& reader, Item const& item, std::map<int, ErrorPage>& value) const {
   if (!is_map_or_null(reader, item, "statuses with their files, as in {503: /etc/weir/503.html}")) return;
   value.clear();
   for (std::size_t i = 0; i < item.items.size(); ++i) {
@@ -126,15 +160,17 @@ void ErrorPages::read(Reader& reader, Item const& item, std::map<int, std::strin
       reader.mistake(item.keys[i].place, ticked(item.keys[i].text) + " is not a status from 400 to 599");
       continue;
     }
-    std::string file;
-    Text{.takes = "a file"}.read(reader, item.items[i], file);
-    value.emplace(static_cast<int>(*status), std::move(file));
+    ErrorPage page;
+    Text{.takes = "a file"}.read(reader, item.items[i], page.file);
+    if (page.file.empty() || !reader.read_file(item.items[i], page.file, longest_page, page.body)) continue;
+    page.type = type_of(page.file);
+    value.emplace(static_cast<int>(*status), std::move(page));
   }
 }
 
-Item ErrorPages::write(std::map<int, std::string> const& value) const {
+Item ErrorPages::write(std::map<int, ErrorPage> const& value) const {
   Item map = Item::map();
-  for (auto const& [status, file] : value) map.add(std::to_string(status), Item::scalar(file));
+  for (auto const& [status, page] : value) map.add(std::to_string(status), Item::scalar(page.file));
   return map;
 }
 

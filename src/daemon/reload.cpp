@@ -75,14 +75,14 @@ struct Turns {
 
 // Sockets for one more address, one for each worker; closed again if they are not handed over.
 struct Daemon::Opening {
-  explicit Opening(std::string const& address) : front{address, {}} {}
+  explicit Opening(config::Listen const& listen) : front{listen.address, {}} {}
   // Throws std::system_error. What is open by then is closed again: the other constructor has ended.
-  Opening(std::string const& address, std::size_t workers) : Opening(address) {
-    descriptors.push_back(server::open_listener(address, true));
+  Opening(config::Listen const& listen, std::size_t workers) : Opening(listen) {
+    descriptors.push_back(server::open_listener(listen.address, true, listen.mode));
     front.bound = server::bound_address(descriptors.front());
     bool const one_only = front.bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
     while (descriptors.size() < workers)
-      descriptors.push_back(one_only ? dup(descriptors.front()) : server::open_listener(front.bound, false));
+      descriptors.push_back(one_only ? dup(descriptors.front()) : server::open_listener(front.bound, false, listen.mode));
   }
   Opening(Opening&& other) noexcept : front(std::move(other.front)), descriptors(std::exchange(other.descriptors, {})) {}
   ~Opening() {
@@ -100,15 +100,23 @@ struct Daemon::Next {
   std::vector<Opening> opened;
   std::vector<Front> closed;
   Descriptor access;
+  std::vector<std::pair<std::string, server::Preface>> prefaces;  // by bound address, of all that is listened on
   Mistakes mistakes;
 };
 
 void Daemon::listen() {
-  for (auto const& listen : setup_->settings.listen) {
-    Opening opening(listen.address, workers_.size());
+  Mistakes mistakes;
+  auto const prefaces = server::make_prefaces(setup_->settings, mistakes);
+  if (!mistakes.empty()) throw std::runtime_error(mistakes.front().text());
+  for (std::size_t at = 0; at < prefaces.size(); ++at) {
+    Opening opening(setup_->settings.listen[at], workers_.size());
     fronts_.push_back(opening.front);
+    auto const& address = fronts_.back().bound;
     auto const descriptors = opening.hand_over();
-    for (std::size_t i = 0; i < workers_.size(); ++i) workers_[i]->listen(descriptors[i], fronts_.back().bound);
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      workers_[i]->listen(descriptors[i], address);
+      workers_[i]->use_preface(address, prefaces[at]);
+    }
   }
 }
 
@@ -142,16 +150,18 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
       next.setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin));
     } catch (std::exception const& error) { next.mistakes.push_back({"", 0, 0, "origins." + name + ".tls", error.what()}); }
   }
+  auto const prefaces = server::make_prefaces(settings, next.mistakes);
   next.closed = fronts_;
   for (std::size_t i = 0; i < settings.listen.size(); ++i) {
-    auto const& address = settings.listen[i].address;
-    auto const known = std::ranges::find(next.closed, address, &Front::configured);
+    auto const known = std::ranges::find(next.closed, settings.listen[i].address, &Front::configured);
     if (known != next.closed.end()) {
+      next.prefaces.emplace_back(known->bound, prefaces[i]);
       next.closed.erase(known);
       continue;
     }
     try {
-      next.opened.emplace_back(address, workers_.size());
+      next.opened.emplace_back(settings.listen[i], workers_.size());
+      next.prefaces.emplace_back(next.opened.back().front.bound, prefaces[i]);
     } catch (std::system_error const& error) {
       next.mistakes.push_back({"", 0, 0, "listen[" + std::to_string(i) + "]", error.what()});
     }
@@ -193,9 +203,11 @@ void Daemon::publish(Next& next) {
   turns->left = workers_.size();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     auto& worker = *workers_[i];
-    boost::asio::post(worker.io(), [&worker, turns, setup = setup_, opened = std::move(sockets[i]), closed = next.closed] {
+    boost::asio::post(worker.io(), [&worker, turns, setup = setup_, opened = std::move(sockets[i]), closed = next.closed,
+                                    prefaces = next.prefaces] {
       worker.use(setup);
       for (auto const& [descriptor, address] : opened) worker.listen(descriptor, address);
+      for (auto const& [address, preface] : prefaces) worker.use_preface(address, preface);
       for (auto const& front : closed) worker.stop_listening(front.bound);
       turns->taken();
     });

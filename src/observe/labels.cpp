@@ -15,7 +15,8 @@ std::string_view word(std::array<std::string_view, Size> const& words, Enum valu
 
 std::string_view label(Outcome outcome) noexcept {
   static constexpr std::array<std::string_view, outcome_count> words{
-      "hit", "stale", "miss", "revalidated", "collapsed", "pass", "bypass", "purge", "refused", "shed", "error", "tunnel"};
+      "hit",   "stale",   "miss", "revalidated", "collapsed", "pass",    "bypass",
+      "purge", "refused", "shed", "error",       "tunnel",    "redirect"};
   return word(words, outcome);
 }
 

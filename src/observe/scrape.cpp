@@ -148,6 +148,13 @@ void add_requests(Page& page, std::vector<std::string> const& sites) {
   page.gauge("weir_client_connections", "Client connections open now.").value(static_cast<double>(connections));
   page.counter("weir_client_accept_errors_total", "Client connections that could not be accepted.",
                &WorkerMetrics::client_accept_errors);
+  auto handshakes = page.counter("weir_tls_handshakes_total", "TLS handshakes with clients.");
+  handshakes.value(page.sum([](WorkerMetrics const& w) -> Counter const& { return w.tls_handshakes; }), {{"result", "ok"}});
+  handshakes.value(page.sum([](WorkerMetrics const& w) -> Counter const& { return w.tls_handshake_failures; }),
+                   {{"result", "failed"}});
+  page.counter("weir_proxy_header_rejections_total",
+               "Client connections closed for want of a PROXY header, or of one that may be believed.",
+               &WorkerMetrics::proxy_header_failures);
 }
 
 void add_origin(Page& page) {

@@ -120,12 +120,18 @@ void append_cut_head(std::string& out, std::string_view head, cache::Selection c
   out += "\r\n";
 }
 
+config::ErrorPage const* error_page(config::Settings const& settings, int status) noexcept {
+  auto const found = settings.errors.find(status);
+  return found != settings.errors.end() ? &found->second : nullptr;
+}
+
 void append_own_answer(std::string& out, OwnAnswer const& answer, base::WallTime now) {
   auto const reason = http::reason_phrase(answer.status);
   wire::append_status_line(out, answer.status, reason);
   char date[http::date_size];
   http::write_date(now, date);
   wire::append_field(out, "Date", {date, sizeof date});
+  if (!answer.location.empty()) wire::append_field(out, "Location", answer.location);
   if (!answer.allow.empty()) wire::append_field(out, "Allow", answer.allow);
   if (answer.retry_after > 0) wire::append_field(out, "Retry-After", std::uint64_t{answer.retry_after});
   if (answer.cache_status) wire::append_field(out, "Cache-Status", observe::StatusText(*answer.cache_status).view());
@@ -133,10 +139,11 @@ void append_own_answer(std::string& out, OwnAnswer const& answer, base::WallTime
     wire::append_field(out, "Proxy-Status",
                        observe::StatusText(observe::ProxyStatus{answer.proxy_error, answer.received_status}).view());
   wire::append_field(out, "Cache-Control", "no-store");
-  wire::append_field(out, "Content-Type", "text/plain; charset=utf-8");
-  std::string text = std::to_string(answer.status);
-  if (!reason.empty()) text.append(" ").append(reason);
-  text += '\n';
+  wire::append_field(out, "Content-Type", answer.page != nullptr ? answer.page->type : "text/plain; charset=utf-8");
+  std::string short_text = std::to_string(answer.status);
+  if (!reason.empty()) short_text.append(" ").append(reason);
+  short_text += '\n';
+  std::string_view const text = answer.page != nullptr ? answer.page->body : short_text;
   wire::append_field(out, "Content-Length", std::uint64_t{text.size()});
   if (answer.close) wire::append_field(out, "Connection", "close");
   out += "\r\n";

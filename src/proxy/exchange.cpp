@@ -93,6 +93,8 @@ asio::awaitable<After> Exchange::answer() {
         co_return co_await send_refusal();
       case What::hit:
         co_return co_await send_hit();
+      case What::redirect:
+        co_return co_await send_redirect();
       case What::purge:
         co_return co_await send_purge();
       case What::gather: {
@@ -131,6 +133,11 @@ Exchange::Decision Exchange::decide(base::Now now) {
   if (client_->trusted) believe_scheme();
   routed_ = route(settings(), request_);
   if (routed_.site == nullptr) return refuse(421);
+  if (!routed_.site->redirect.empty() && must_go_by_https()) {
+    Decision decision;
+    decision.what = What::redirect;
+    return decision;
+  }
   origin_ = snapshot_->of_site[routed_.site_index].state.get();
   if (!seen_) edit_request();
   target_ = cache::rewrite_target(request_, routed_.policy->key, rewritten_);

@@ -327,6 +327,7 @@ asio::awaitable<After> Exchange::send_body_fault(BodyRead fault) {
 asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   answer.head_only = request_.method_id == Method::head;
   answer.close = !keep_alive();
+  answer.page = error_page(settings(), answer.status);
   std::string out;
   append_own_answer(out, answer, base::read_clock().wall);
   sent_.status = answer.status;
@@ -365,7 +366,7 @@ asio::awaitable<void> Exchange::end_upload() {
   if (!upload_) co_return;
   if (!upload_->finished()) {
     close_ = true;
-    client_->stream().socket().cancel();
+    client_->stream().cancel();
     co_await upload_->wait_finished();
   }
   if (!client_->body_done()) close_ = true;

@@ -3,6 +3,7 @@
 #include <linux/filter.h>
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,25 +23,46 @@ constexpr int backlog = 4096;
   throw std::system_error(error, std::generic_category(), "cannot listen on " + address + ": " + what);
 }
 
-int listen_unix(std::string const& address, std::string const& path) {
+// A socket's file whose listener is gone. Anything else at the path is left alone, and so is a socket whose queue is full.
+bool is_abandoned(sockaddr_un const& where) noexcept {
+  struct stat file {};
+  if (lstat(where.sun_path, &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
+  int const probe = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  bool const refused =
+      probe >= 0 && connect(probe, reinterpret_cast<sockaddr const*>(&where), sizeof where) != 0 && errno == ECONNREFUSED;
+  if (probe >= 0) close(probe);
+  return refused;
+}
+
+int listen_unix(std::string const& address, std::string const& path, std::uint32_t mode) {
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
   if (path.size() >= sizeof where.sun_path) fail(address, "path too long", ENAMETOOLONG);
   std::memcpy(where.sun_path, path.data(), path.size());
   int const descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (descriptor < 0) fail(address, "socket", errno);
-  // A file that nobody listens on is left over from a process that was killed.
-  if (connect(descriptor, reinterpret_cast<sockaddr*>(&where), sizeof where) == 0) fail(address, "bind", EADDRINUSE);
-  unlink(path.c_str());
-  if (bind(descriptor, reinterpret_cast<sockaddr*>(&where), sizeof where) != 0) fail(address, "bind", errno);
-  if (::listen(descriptor, backlog) != 0) fail(address, "listen", errno);
+  auto const give_up = [&](char const* what, int error) {
+    close(descriptor);
+    fail(address, what, error);
+  };
+  // Linux gives the file the mode of the socket, less the umask: it is never open to more. What the umask took comes after.
+  if (fchmod(descriptor, mode) != 0) give_up("mode", errno);
+  auto const* const at = reinterpret_cast<sockaddr const*>(&where);
+  int bound = bind(descriptor, at, sizeof where);
+  if (bound != 0 && errno == EADDRINUSE && is_abandoned(where)) {
+    unlink(where.sun_path);  // if that fails, so does the next line, with the same word
+    bound = bind(descriptor, at, sizeof where);
+  }
+  if (bound != 0) give_up("bind", errno);
+  if (chmod(where.sun_path, mode) != 0) give_up("mode", errno);
+  if (::listen(descriptor, backlog) != 0) give_up("listen", errno);
   return descriptor;
 }
 
 }  // namespace
 
-int open_listener(std::string const& address, bool first) {
-  if (address.starts_with("unix:")) return listen_unix(address, address.substr(5));
+int open_listener(std::string const& address, bool first, std::uint32_t mode) {
+  if (address.starts_with("unix:")) return listen_unix(address, address.substr(5), mode);
   auto const colon = address.rfind(':');
   if (colon == std::string::npos) fail(address, "no port", EINVAL);
   auto host = address.substr(0, colon);

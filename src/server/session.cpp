@@ -33,8 +33,7 @@ Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::stri
   on_due = [](Timed& timed) noexcept {
     auto& self = static_cast<Session&>(timed);
     self.timed_out_ = true;
-    wire::error_code ignored;  // a socket that cannot be cancelled is closed already
-    self.client_.stream().socket().cancel(ignored);
+    self.client_.stream().cancel();
   };
 }
 
@@ -53,7 +52,9 @@ void Session::retire() {
   worker_.timekeeper().watch(*this, Limit::last, base::Clock::now() + moment);
 }
 
-asio::awaitable<void> Session::run() {
+asio::awaitable<void> Session::run(Preface preface) {
+  if ((preface.proxied || preface.certificates) && !co_await open(preface)) co_return;
+  preface = {};
   auto next = Next::wait_idle;
   for (;;) {
     switch (next) {
@@ -162,7 +163,7 @@ Session::Next Session::serve_ready() {
     if (room.empty()) return Next::wait_for_head;
     auto const got = client_.stream().try_read(room);
     if (got.error == asio::error::would_block || got.error == asio::error::try_again)
-      return inbox.unread().empty() ? Next::wait_idle : Next::wait_for_head;
+      return inbox.unread().empty() && !client_.stream().has_begun() ? Next::wait_idle : Next::wait_for_head;
     if (got.error) return Next::close;
     inbox.end += got.bytes;
     tried = true;
@@ -203,6 +204,7 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
   answer.status = late ? 408 : wire::status_of(refusal);
   answer.proxy_error = "http_request_error";
   answer.close = true;
+  answer.page = proxy::error_page(*local.settings, answer.status);
   std::string out;
   auto const now = base::read_clock().wall;
   proxy::append_own_answer(out, answer, now);

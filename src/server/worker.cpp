@@ -50,25 +50,28 @@ void ConnectionCount::set_limits(std::uint64_t in_all, std::uint64_t by_address)
   by_address_limit_.store(by_address, std::memory_order_relaxed);
 }
 
-bool ConnectionCount::enter(std::string const& address) {
+bool ConnectionCount::enter() noexcept {
   auto const limit = limit_.load(std::memory_order_relaxed);
   if (open_.fetch_add(1, std::memory_order_relaxed) >= limit && limit != 0) {
-    open_.fetch_sub(1, std::memory_order_relaxed);
+    leave();
     return false;
   }
+  return true;
+}
+
+bool ConnectionCount::admit(std::string const& address) {
   auto const by_address = by_address_limit_.load(std::memory_order_relaxed);
   std::lock_guard const lock(mutex_);
   auto& count = by_address_[address];  // without a limit too: a reload may set one
-  if (by_address == 0 || count < by_address) {
-    ++count;
-    return true;
-  }
-  open_.fetch_sub(1, std::memory_order_relaxed);
-  return false;
+  if (by_address != 0 && count >= by_address) return false;
+  ++count;
+  return true;
 }
 
+void ConnectionCount::leave() noexcept { open_.fetch_sub(1, std::memory_order_relaxed); }
+
 void ConnectionCount::leave(std::string const& address) noexcept {
-  open_.fetch_sub(1, std::memory_order_relaxed);
+  leave();
   std::lock_guard const lock(mutex_);
   auto const at = by_address_.find(address);
   if (at != by_address_.end() && --at->second == 0) by_address_.erase(at);
@@ -77,6 +80,7 @@ void ConnectionCount::leave(std::string const& address) noexcept {
 struct Worker::Listener {
   asio::basic_socket_acceptor<asio::generic::stream_protocol> acceptor;
   std::string address;
+  Preface preface;
   bool retiring = false;
 };
 
@@ -114,9 +118,14 @@ void Worker::use(std::shared_ptr<proxy::Setup const> setup) {
   timekeeper_.cap(Limit::head, now + limits.header_timeout);
 }
 
+void Worker::use_preface(std::string const& address, Preface const& preface) {
+  for (auto const& listener : listeners_)
+    if (listener->address == address) listener->preface = preface;
+}
+
 void Worker::listen(int descriptor, std::string address) {
   auto listener = std::make_shared<Listener>(
-      Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address)});
+      Listener{asio::basic_socket_acceptor<asio::generic::stream_protocol>(io_), std::move(address), {}});
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   getsockname(descriptor, reinterpret_cast<sockaddr*>(&bound), &size);
@@ -159,9 +168,12 @@ asio::awaitable<void> Worker::accept(std::shared_ptr<Listener> listener) {
 
 void Worker::open_session(wire::Stream::Socket socket, Listener const& listener) {
   auto address = peer_address(socket);
-  if (!connections_.enter(address)) {
-    local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::connections)].add();
-    return;
+  auto const turn_away = [this] { local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::connections)].add(); };
+  if (!connections_.enter()) return turn_away();
+  bool const admitted = !listener.preface.proxied && connections_.admit(address);
+  if (!admitted && !listener.preface.proxied) {
+    connections_.leave();
+    return turn_away();
   }
   if (!listener.address.starts_with("unix:")) {
     boost::system::error_code ignored;  // Nagle is slower, not wrong
@@ -169,19 +181,23 @@ void Worker::open_session(wire::Stream::Socket socket, Listener const& listener)
   }
   auto session =
       std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), &listener);
+  if (admitted) session->set_admitted();
   if (listener.retiring) session->retire();
   sessions_.push_back(*session);
   session_count_.fetch_add(1, std::memory_order_acq_rel);
   local_.metrics.connections.fetch_add(1, std::memory_order_relaxed);
   auto& running = *session;
-  asio::co_spawn(io_, running.run(), [this, session = std::move(session)](std::exception_ptr failure) {
+  asio::co_spawn(io_, running.run(listener.preface), [this, session = std::move(session)](std::exception_ptr failure) {
     log_end(failure);
     finished(*session);
   });
 }
 
 void Worker::finished(Session& session) noexcept {
-  connections_.leave(session.address());
+  if (session.is_admitted())
+    connections_.leave(session.address());
+  else
+    connections_.leave();
   local_.metrics.connections.fetch_sub(1, std::memory_order_relaxed);
   session_count_.fetch_sub(1, std::memory_order_acq_rel);
 }

@@ -24,9 +24,8 @@ struct Deadline::State : std::enable_shared_from_this<State> {
     expired = true;
     auto const alive = stream.lock();
     if (!alive) return;
-    error_code ignored;  // a socket that cannot be cancelled is closed already
     if (when_late == WhenLate::cancel)
-      alive->socket().cancel(ignored);
+      alive->cancel();
     else
       alive->close();
   }

@@ -124,15 +124,12 @@ Refusal apply_target(http::Target const& target, std::string_view listener_schem
   if (!host && request.version >= 11) return Refusal::host_missing;
   if (host && !http::is_host(*host)) return Refusal::host;
 
-  request.scheme = listener_scheme;
+  request.scheme = listener_scheme;  // and not the target's: `https` without TLS is a claim (RFC 9110 7.4)
   request.authority = host.value_or(std::string_view());
   request.path = asks_whole_server(target, request) ? "*" : target.path.empty() ? "/" : target.path;
   request.query = target.query;
   request.has_query = target.has_query;
   if (!target.authority.empty()) request.authority = target.authority;
-  if (target.form == http::TargetForm::absolute) {
-    request.scheme = http::equal_ignoring_case(target.scheme, "https") ? "https" : "http";
-  }
   return Refusal::none;
 }
 

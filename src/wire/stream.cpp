@@ -2,23 +2,21 @@
 
 #include <sys/socket.h>
 
-#include <openssl/err.h>
+#include <cerrno>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
+
+#include "tls.hpp"
 
 namespace weir::wire {
 namespace {
 
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
-
-// A peer that cuts a TLS stream without close_notify has not ended it cleanly; the caller decides what that means.
-error_code plain_error(error_code error) {
-  return error == asio::ssl::error::stream_truncated ? asio::error::connection_reset : error;
-}
+// A peer that is as fast as we are would keep its worker to itself.
+constexpr unsigned most_at_once = 16;
 
 }  // namespace
 
@@ -27,37 +25,84 @@ Stream::Stream(Socket socket) : socket_(std::move(socket)) {
   socket_.non_blocking(true, ignored);
 }
 
+Stream::~Stream() {
+  if (socket_.is_open()) close();
+}
+
 asio::awaitable<error_code> Stream::start_tls_client(asio::ssl::context& context, std::string const& server_name) {
-  tls_ = std::make_unique<asio::ssl::stream<Socket&>>(socket_, context);
-  if (!server_name.empty()) {
-    error_code not_an_address;
-    asio::ip::make_address(server_name, not_an_address);
-    if (not_an_address) SSL_set_tlsext_host_name(tls_->native_handle(), server_name.c_str());  // RFC 6066 3: names only
-    tls_->set_verify_callback(asio::ssl::host_name_verification(server_name));
+  tls_ = std::make_unique<Tls>(socket_, context.native_handle());
+  tls_->be_client(server_name);
+  co_return co_await shake_hands();
+}
+
+asio::awaitable<error_code> Stream::start_tls_server(asio::ssl::context& context) {
+  tls_ = std::make_unique<Tls>(socket_, context.native_handle());
+  tls_->be_server();
+  co_return co_await shake_hands();
+}
+
+asio::awaitable<error_code> Stream::shake_hands() {
+  for (;;) {
+    auto const step = tls_->shake_hands();
+    if (step != asio::error::would_block) co_return step;
+    auto const [error] = co_await socket_.async_wait(tls_->owes() ? Socket::wait_write : Socket::wait_read, tuple);
+    if (error) co_return error;
   }
-  auto const [error] = co_await tls_->async_handshake(asio::ssl::stream_base::client, tuple);
-  co_return error;
+}
+
+// False: cancelled meanwhile.
+asio::awaitable<bool> Stream::give_way() {
+  if (++at_once_ < most_at_once) co_return true;
+  at_once_ = 0;
+  auto const before = cancelled_;
+  co_await asio::post(socket_.get_executor(), asio::use_awaitable);
+  co_return before == cancelled_;
+}
+
+asio::awaitable<Transferred> Stream::read_tls(std::span<char> into) {
+  if (!co_await give_way()) co_return Transferred{asio::error::operation_aborted, 0};
+  for (;;) {
+    auto const got = tls_->read(into);
+    if (got.error != asio::error::would_block) co_return got;
+    at_once_ = 0;
+    auto const [error] = co_await socket_.async_wait(Socket::wait_read, tuple);
+    if (error) co_return Transferred{error, 0};
+  }
+}
+
+asio::awaitable<Transferred> Stream::write_tls(std::span<asio::const_buffer const> buffers) {
+  if (!co_await give_way()) co_return Transferred{asio::error::operation_aborted, 0};
+  std::size_t total = 0;
+  for (auto rest : buffers) {
+    while (rest.size() > 0) {
+      auto const put = tls_->write({&rest, 1});
+      total += put.bytes;
+      rest += put.bytes;
+      if (!put.error) continue;
+      if (put.error != asio::error::would_block) co_return Transferred{put.error, total};
+      at_once_ = 0;
+      auto const [error] = co_await socket_.async_wait(Socket::wait_write, tuple);
+      if (error) co_return Transferred{error, total};
+    }
+  }
+  co_return Transferred{{}, total};
 }
 
 asio::awaitable<Transferred> Stream::read_some(std::span<char> into) {
-  auto const buffer = asio::buffer(into.data(), into.size());
-  if (tls_) {
-    auto const [error, bytes] = co_await tls_->async_read_some(buffer, tuple);
-    co_return Transferred{plain_error(error), bytes};
-  }
-  auto const [error, bytes] = co_await socket_.async_read_some(buffer, tuple);
+  if (tls_) co_return co_await read_tls(into);
+  auto const [error, bytes] = co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), tuple);
   co_return Transferred{error, bytes};
 }
 
 asio::awaitable<Transferred> Stream::write(std::span<asio::const_buffer const> buffers) {
+  if (tls_) co_return co_await write_tls(buffers);
   // The composed operation copies the sequence; a small fixed one spares an allocation for each.
   for (std::size_t total = 0, i = 0;; ++i) {
     if (i == buffers.size()) co_return Transferred{{}, total};
     if (buffers[i].size() == 0) continue;
-    auto const [error, bytes] = tls_ ? co_await asio::async_write(*tls_, asio::const_buffer(buffers[i]), tuple)
-                                     : co_await asio::async_write(socket_, asio::const_buffer(buffers[i]), tuple);
+    auto const [error, bytes] = co_await asio::async_write(socket_, asio::const_buffer(buffers[i]), tuple);
     total += bytes;
-    if (error) co_return Transferred{plain_error(error), total};
+    if (error) co_return Transferred{error, total};
   }
 }
 
@@ -66,41 +111,55 @@ asio::awaitable<Transferred> Stream::write(asio::const_buffer buffer) {
 }
 
 Transferred Stream::try_read(std::span<char> into) noexcept {
-  if (tls_) return {asio::error::would_block, 0};
+  if (tls_) return tls_->read(into);
   Transferred result;
   result.bytes = socket_.read_some(asio::buffer(into.data(), into.size()), result.error);
   return result;
 }
 
 Transferred Stream::try_write(std::span<asio::const_buffer const> buffers) noexcept {
-  if (tls_) return {asio::error::would_block, 0};
+  if (tls_) return tls_->write(buffers);
   Transferred result;
   result.bytes = socket_.write_some(buffers, result.error);
   return result;
 }
 
+Transferred Stream::peek(std::span<char> into) noexcept {
+  auto const got = ::recv(socket_.native_handle(), into.data(), into.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (got < 0) return {error_code(errno, boost::system::system_category()), 0};
+  if (got == 0) return {asio::error::eof, 0};
+  return {{}, static_cast<std::size_t>(got)};
+}
+
+// What OpenSSL holds already shows at no socket: one that can be written to comes round as soon.
+Stream::Socket::wait_type Stream::sign_of_tls_bytes() const noexcept {
+  return tls_->holds_bytes() ? Socket::wait_write : Socket::wait_read;
+}
+
 bool Stream::has_bytes() const noexcept {
   error_code error;
-  return socket_.available(error) > 0 && !error;
+  return (tls_ && tls_->holds_bytes()) || (socket_.available(error) > 0 && !error);
 }
+
+bool Stream::has_begun() const noexcept { return tls_ && tls_->holds_part_of_a_record(); }
 
 bool Stream::is_stale() noexcept {
   char byte = 0;
-  if (tls_) {
-    // What came in the same record as the last message waits behind the socket, in the TLS layer. The queue of errors is the
-    // thread's: this look leaves nothing behind in it.
-    auto* const tls = tls_->native_handle();
-    bool const silent = SSL_peek(tls, &byte, 1) <= 0 && SSL_get_shutdown(tls) == 0;
-    ERR_clear_error();
-    if (!silent) return true;
-  }
+  if (tls_ && !tls_->is_silent()) return true;
   auto const got = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
 void Stream::close() noexcept {
+  if (tls_ && socket_.is_open()) tls_->say_goodbye();
   error_code ignored;  // closing has no failure that anyone could act on
   socket_.close(ignored);
+}
+
+void Stream::cancel() noexcept {
+  ++cancelled_;
+  error_code ignored;  // a socket that cannot be cancelled is closed already
+  socket_.cancel(ignored);
 }
 
 void Stream::reset() noexcept {
@@ -110,6 +169,7 @@ void Stream::reset() noexcept {
 }
 
 void Stream::shutdown_send() noexcept {
+  if (tls_) tls_->say_goodbye();
   error_code ignored;
   socket_.shutdown(Socket::shutdown_send, ignored);
 }

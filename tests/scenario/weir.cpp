@@ -62,6 +62,11 @@ std::vector<std::string> Weir::reload(std::string const& yaml) {
   return mistakes;
 }
 
+std::uint16_t Weir::port(std::size_t listen) const {
+  auto const address = daemon_->addresses().at(listen);
+  return static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1)));
+}
+
 void Weir::turn(base::Duration by) {
   base::turn_clock(by);
   for (auto& worker : daemon_->workers()) look_again(worker->io());

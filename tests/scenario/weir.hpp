@@ -28,11 +28,13 @@ class Weir {
   // In front of `origin`, on a free port, with two workers. `yaml`: settings beside the defaults, without `version`,
   // `listen`, `admin` and `origins`. A mistake in them fails the test.
   explicit Weir(ScriptedOrigin const& origin, std::string const& yaml = "") : Weir(origin.url(), yaml) {}
-  // `listen`: another address, an IPv6 one or `unix:<path>` (which has no port).
+  // `listen`: another address, an IPv6 one or `unix:<path>` (which has no port). A `listen` at the start of `yaml` counts
+  // instead.
   explicit Weir(std::string const& origin_url, std::string const& yaml = "", std::string const& listen = "127.0.0.1:0");
   ~Weir();
 
-  std::uint16_t port() const noexcept { return port_; }
+  std::uint16_t port() const noexcept { return port_; }  // of the first address
+  std::uint16_t port(std::size_t listen) const;
   std::uint16_t admin_port() const noexcept { return daemon_->admin_port(); }
   daemon::Daemon& daemon() noexcept { return *daemon_; }
 

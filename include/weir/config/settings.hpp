@@ -29,11 +29,20 @@ struct Network {
   unsigned prefix = 128;
 };
 
-struct TlsServer { std::string certificate, key; };                    // files, PEM
+// Where a value stands, for what is found to be wrong with it only when it is used.
+struct Where { std::string file; int line = 0, column = 0; std::string path; };
+
+struct Certificate { std::string cert, key; Where where; };            // files, PEM: the chain, its own first; the key
+enum class TlsVersion : std::uint8_t { v1_2, v1_3 };
+struct TlsServer {
+  std::vector<Certificate> certificates;                               // the first is for clients that name no host we have
+  TlsVersion min_version = TlsVersion::v1_2;
+};
 struct Listen {
   std::string address;                                                 // "0.0.0.0:8080", "[::]:8080", "unix:/run/weir.sock"
   std::optional<TlsServer> tls;
   bool proxy_protocol = false;
+  std::uint32_t mode = 0660;                                           // of a unix socket's file
 };
 
 struct Admin {
@@ -175,6 +184,7 @@ struct Store {
   Near near;
 };
 
+struct ErrorPage { std::string file, type, body; };                     // Content-Type by the file's name; read when loaded
 struct Purge { std::vector<Network> allow; std::uint32_t max_epochs = 100'000; };
 struct MissRate { bool enabled = true; Duration window = 60s; std::uint32_t threshold_percent = 50; };
 struct Drain { Duration timeout = 30s; };
@@ -188,7 +198,7 @@ struct Log {
 };
 
 struct Settings {
-  std::vector<Listen> listen{{"0.0.0.0:8080", std::nullopt, false}};
+  std::vector<Listen> listen{{"0.0.0.0:8080", std::nullopt}};
   Admin admin;
   std::uint32_t workers = 0;                                           // 0: one a core that this process may use
   std::vector<Network> trusted_proxies;
@@ -200,7 +210,7 @@ struct Settings {
   Timeouts timeouts;                                                   // also what an origin starts from
   Store store;
   Purge purge;
-  std::map<int, std::string> errors;                                   // status: file
+  std::map<int, ErrorPage> errors;                                     // by status
   MissRate miss_rate;
   Drain drain;
   Log log;

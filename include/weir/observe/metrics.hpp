@@ -36,8 +36,9 @@ enum class Outcome : std::uint8_t {
   shed,
   error,
   tunnel,
+  redirect,  // to https
 };
-inline constexpr std::size_t outcome_count = 12;
+inline constexpr std::size_t outcome_count = 13;
 std::string_view label(Outcome outcome) noexcept;
 
 // weir_origin_fetches_total{class}: why the origin was asked.
@@ -131,6 +132,7 @@ struct alignas(128) WorkerMetrics {
   Histogram limiter_wait;
   std::array<Counter, shed_reason_count> shed;
   Counter coalesced, refresh_collapsed, coalesce_overflow, negative_served, client_accept_errors;
+  Counter tls_handshakes, tls_handshake_failures, proxy_header_failures;  // of clients' connections
   Histogram coalesce_wait, coalesce_fanout;  // fan-out is numbers
   std::array<Counter, coalesce_fallback_count> coalesce_timeouts;
   std::array<Counter, stale_reason_count> stale_served;

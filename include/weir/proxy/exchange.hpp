@@ -52,7 +52,8 @@ class Exchange {
   asio::awaitable<Warmed> warm();
 
  private:
-  enum class What : std::uint8_t { refuse, purge, hit, gather, join, alone };  // gather: the body is keyed, read it first
+  // gather: the body is keyed, read it first
+  enum class What : std::uint8_t { refuse, redirect, purge, hit, gather, join, alone };
   // What to do about this request, and what to tell about it.
   struct Decision {
     What what = What::refuse;
@@ -139,6 +140,8 @@ class Exchange {
   asio::awaitable<shield::Reader::Chunk> next_chunk(shield::Reader& reader, Parking& parking);
   asio::awaitable<After> send_tunnel(shield::SlotWaiter& waiter);
   asio::awaitable<After> send_refusal();
+  bool must_go_by_https() const noexcept;
+  asio::awaitable<After> send_redirect();
   bool may_purge() const;
   asio::awaitable<After> send_purge();
   asio::awaitable<After> send_failure(shield::FailureKind failure);

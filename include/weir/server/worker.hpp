@@ -24,8 +24,10 @@ class ConnectionCount {
  public:
   // 0: no bound.
   void set_limits(std::uint64_t in_all, std::uint64_t by_address) noexcept;
-  bool enter(std::string const& address);
-  void leave(std::string const& address) noexcept;
+  bool enter() noexcept;
+  bool admit(std::string const& address);
+  void leave() noexcept;
+  void leave(std::string const& address) noexcept;  // who was admitted
   std::uint64_t open() const noexcept { return open_.load(std::memory_order_relaxed); }
 
  private:
@@ -56,6 +58,8 @@ class Worker {
   // Before start, then on its own thread: the setup for requests from now on, and a listening socket (owned from now on).
   void use(std::shared_ptr<proxy::Setup const> setup);
   void listen(int descriptor, std::string address);
+  // How connections to it begin from now on; plain until this is called.
+  void use_preface(std::string const& address, Preface const& preface);
   // On its own thread: accepts what waits already, then closes it; its sessions end with their next answer.
   void stop_listening(std::string const& address);
   // Called each second on the worker, for housekeeping of shared parts; worker 0's does them.
@@ -102,7 +106,8 @@ class Worker {
 
 // A non-blocking listening socket for "host:port" or "unix:/path", with SO_REUSEPORT for TCP. Throws std::system_error whose
 // message names the address. A stale unix socket file is replaced.
-int open_listener(std::string const& address, bool first);
+// `mode`: of a unix socket's file.
+int open_listener(std::string const& address, bool first, std::uint32_t mode);
 // No new connection: handshakes that have begun end well, others find nobody once the socket is closed. Without effect on
 // unix sockets, whose files the daemon removes.
 void refuse_handshakes(int descriptor) noexcept;

@@ -14,7 +14,6 @@
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/stream.hpp>
 
 namespace weir::wire {
 
@@ -26,11 +25,14 @@ struct Transferred {
   std::size_t bytes = 0;
 };
 
+class Tls;
+
 class Stream {
  public:
   using Socket = asio::generic::stream_protocol::socket;
 
   explicit Stream(Socket socket);
+  ~Stream();  // closes
   Stream(Stream const&) = delete;
   Stream& operator=(Stream const&) = delete;
 
@@ -39,35 +41,52 @@ class Stream {
 
   // As TLS client: verifies the peer's name against `server_name` where the context verifies.
   asio::awaitable<error_code> start_tls_client(asio::ssl::context& context, std::string const& server_name);
-  bool is_tls() const noexcept { return tls_ != nullptr; }
+  // As TLS server: the context stays until the handshake is over.
+  asio::awaitable<error_code> start_tls_server(asio::ssl::context& context);
 
   // At least one byte, or an error (asio::error::eof at the peer's clean end).
   asio::awaitable<Transferred> read_some(std::span<char> into);
   // Everything, or an error.
   asio::awaitable<Transferred> write(std::span<asio::const_buffer const> buffers);
   asio::awaitable<Transferred> write(asio::const_buffer buffer);
-  // Without waiting; would_block when there is nothing (always so for TLS).
+  // Without waiting; would_block when there is nothing, or when the socket takes no more. What `try_write` did not report as
+  // written must be written next: the same bytes.
   Transferred try_read(std::span<char> into) noexcept;
   Transferred try_write(std::span<asio::const_buffer const> buffers) noexcept;
+  // What waits on a plain connection, left there for the next read; eof at the peer's end.
+  Transferred peek(std::span<char> into) noexcept;
   // Until there is something to read, with any completion token of an error code.
   template <class Token>
   auto wait_readable(Token&& token) {
-    return socket_.async_wait(Socket::wait_read, std::forward<Token>(token));
+    return socket_.async_wait(sign_of_bytes(), std::forward<Token>(token));
   }
 
   // Whether bytes wait unread.
   bool has_bytes() const noexcept;
+  // Whether the peer has begun to send what cannot be read yet: a part of a TLS record.
+  bool has_begun() const noexcept;
   // Whether an idle connection has ended, failed, or holds bytes that nobody asked for.
   bool is_stale() noexcept;
-  // Pending operations end with operation_aborted. Idempotent.
+  // Pending operations end with operation_aborted. Idempotent. TLS says so to the peer, where nothing was cut off.
   void close() noexcept;
+  // The same, and it stays open.
+  void cancel() noexcept;
   // The peer sees RST instead of a clean end: for messages that must not look whole.
   void reset() noexcept;
   void shutdown_send() noexcept;
 
  private:
+  Socket::wait_type sign_of_bytes() const noexcept { return tls_ ? sign_of_tls_bytes() : Socket::wait_read; }
+  Socket::wait_type sign_of_tls_bytes() const noexcept;
+  asio::awaitable<error_code> shake_hands();
+  asio::awaitable<Transferred> read_tls(std::span<char> into);
+  asio::awaitable<Transferred> write_tls(std::span<asio::const_buffer const> buffers);
+  asio::awaitable<bool> give_way();
+
   Socket socket_;
-  std::unique_ptr<asio::ssl::stream<Socket&>> tls_;
+  std::unique_ptr<Tls> tls_;
+  unsigned at_once_ = 0;    // TLS: steps that did not wait
+  unsigned cancelled_ = 0;  // times
 };
 
 }  // namespace weir::wire

@@ -139,13 +139,21 @@ TEST(Off, AndFalseMeanTheSame) {
 
 TEST(Listen, HasAShortAndALongForm) {
   Settings const s =
-      settings_of(load(more("listen: [\"[::1]:80\", {address: \"0.0.0.0:443\", tls: {certificate: /c, key: /k}, "
-                            "proxy_protocol: on}, \"unix:/run/w\"]\n")));
-  ASSERT_EQ(s.listen.size(), 3U);
+      settings_of(load(more("listen: [\"[::1]:80\", {address: \"0.0.0.0:443\", tls: {certificates: [{cert: /c, key: /k}]}, "
+                            "proxy_protocol: on}, \"unix:/run/w\", {address: \"unix:/run/x\", mode: \"666\"}]\n"
+                            "trusted_proxies: [10.0.0.0/8]\n")));
+  ASSERT_EQ(s.listen.size(), 4U);
   EXPECT_EQ(s.listen[0].address, "[::1]:80");
   EXPECT_FALSE(s.listen[0].tls);
   ASSERT_TRUE(s.listen[1].tls);
-  EXPECT_EQ(s.listen[1].tls->key, "/k");
+  ASSERT_EQ(s.listen[1].tls->certificates.size(), 1U);
+  auto const& certificate = s.listen[1].tls->certificates[0];
+  EXPECT_EQ(certificate.key, "/k");
+  EXPECT_EQ(certificate.where.line, 3);
+  EXPECT_EQ(certificate.where.path, "listen[1].tls.certificates[0]");
+  EXPECT_EQ(s.listen[1].tls->min_version, TlsVersion::v1_2);
+  EXPECT_EQ(s.listen[2].mode, 0660U);
+  EXPECT_EQ(s.listen[3].mode, 0666U);
   EXPECT_TRUE(s.listen[1].proxy_protocol);
 }
 

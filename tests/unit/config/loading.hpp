@@ -1,6 +1,8 @@
 // What the tests of this room share: loading a text, and its mistakes as lines.
 #pragma once
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -30,6 +32,21 @@ inline std::string all_of(Loaded const& loaded) {
   for (std::string const& text : mistakes_of(loaded)) out += text + "\n";
   return out;
 }
+
+class TemporaryFile {
+ public:
+  TemporaryFile(std::string const& ending, std::string_view text)
+      : name_(std::filesystem::temp_directory_path() / ("weir-config-" + std::to_string(::getpid()) + ending)) {
+    std::ofstream(name_, std::ios::binary) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(name_); }
+  TemporaryFile(TemporaryFile const&) = delete;
+  TemporaryFile& operator=(TemporaryFile const&) = delete;
+  std::string const& name() const noexcept { return name_; }
+
+ private:
+  std::string name_;
+};
 
 inline std::filesystem::path config_folder() {
   return std::filesystem::path(__FILE__).parent_path().parent_path().parent_path().parent_path() / "config";

@@ -103,8 +103,19 @@ constexpr Row rows[] = {
     {"listen_relative_unix", "listen: [\"unix:weir.sock\"]", "absolute path"},
     {"listen_twice", "listen: [\"0.0.0.0:80\", \"0.0.0.0:80\"]", "weir.yaml:3:24: listen[1]: `0.0.0.0:80` is there twice"},
     {"listen_empty", "listen: []", "listen: an empty list"},
-    {"listen_tls_half", "listen: [{address: \"0.0.0.0:443\", tls: {certificate: /a}}]", "listen[0].tls.key: is required"},
-    {"listen_no_address", "listen: [{proxy_protocol: on}]", "listen[0].address: is required"},
+    {"listen_tls_bare", "listen: [{address: \"0.0.0.0:443\", tls: {}}]", "listen[0].tls.certificates: is required"},
+    {"listen_tls_empty", "listen: [{address: \"0.0.0.0:443\", tls: {certificates: []}}]", "`certificates` is an empty list"},
+    {"listen_tls_half", "listen: [{address: \"0.0.0.0:443\", tls: {certificates: [{cert: /a}]}}]",
+     "listen[0].tls.certificates[0].key: is required"},
+    {"listen_tls_version",
+     "listen: [{address: \"0.0.0.0:443\", tls: {certificates: [{cert: /a, key: /b}], min_version: 1.1}}]",
+     "listen[0].tls.min_version: `1.1` is none of 1.2, 1.3"},
+    {"listen_mode", "listen: [{address: \"unix:/run/w\", mode: \"0888\"}]", "listen[0].mode: `0888` is not a file's mode"},
+    {"listen_mode_too_much", "listen: [{address: \"unix:/run/w\", mode: \"4755\"}]", "is not a file's mode"},
+    {"listen_mode_tcp", "listen: [{address: \"0.0.0.0:80\", mode: \"0666\"}]", "listen[0]: `mode` is for unix sockets"},
+    {"listen_proxy_from_anybody", "listen: [{address: \"0.0.0.0:80\", proxy_protocol: on}]",
+     "weir.yaml:3:10: listen[0]: `proxy_protocol` needs `trusted_proxies`"},
+    {"listen_no_address", "listen: [{tls: off}]", "listen[0].address: is required"},
     {"network", "trusted_proxies: [10.0.0.0/33]", "trusted_proxies[0]: `10.0.0.0/33` is not an IP address"},
     {"network_bits", "trusted_proxies: [10.0.0.1/8]", "bits behind the prefix"},
     {"query_star", "key: {query_drop: [\"a*b\"]}", "a `*` stands at the end alone"},
@@ -120,6 +131,8 @@ constexpr Row rows[] = {
     {"coding", "key: {accept_encoding: [identity]}", "`identity` is no coding to choose"},
     {"error_status", "errors: {200: /a}", "errors.200: `200` is not a status from 400 to 599"},
     {"error_file", "errors: {503: \"\"}", "errors.503: ``: empty"},
+    {"error_file_missing", "errors: {503: /does/not/exist}", "weir.yaml:3:15: errors.503: no file `/does/not/exist`"},
+    {"error_file_device", "errors: {503: /dev/zero}", "errors.503: no file `/dev/zero`"},
     {"open_admin", "admin: {listen: \"0.0.0.0:9640\"}",
      "admin: `0.0.0.0:9640` can be reached from elsewhere: `token_file` is required"},  // OBS-5
     {"open_admin_empty_token", "admin: {listen: \"0.0.0.0:9640\", token: \"\", token_file: off}",
@@ -240,6 +253,12 @@ TEST(Mistakes, AreBoundedInNumberAndTextInSize) {
   EXPECT_THAT(all_of(load(file(values + "1]"))), HasSubstr("more than 100000 values"));
   std::string long_key(10'000, 'k');
   EXPECT_LT(load(more(long_key + ": 1")).mistakes.front().what.size(), 200U);
+}
+
+// SPEC section 12: an error page is kept in memory, so it has a bound.
+TEST(Mistakes, AnErrorPageThatIsTooLong) {
+  TemporaryFile const page(".html", std::string((256 << 10) + 1, 'x'));
+  EXPECT_THAT(all_of(load(more("errors: {503: \"" + page.name() + "\"}\n"))), HasSubstr("is longer than 256 KiB"));
 }
 
 }  // namespace

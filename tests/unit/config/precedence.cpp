@@ -65,10 +65,11 @@ TEST(Precedence, OtherVariablesOfTheirPrefixAreIgnored) {
 
 TEST(Precedence, VariablesAndFlagsReachListsAndNames) {
   Sources sources = more("sites: [{hosts: [a]}, {hosts: [b]}]\n");
+  TemporaryFile const page(".html", "sorry");
   sources.environment = {{"WEIR__ORIGINS__API__URL", "http://b"},
                          {"WEIR__SITES__1__ORIGIN", "api"},
                          {"WEIR__SITES__0__ORIGIN", "app"},
-                         {"WEIR__ERRORS__503", "/sorry.html"},
+                         {"WEIR__ERRORS__503", page.name()},
                          {"WEIR__TRUSTED_PROXIES", "10.0.0.0/8"}};
   sources.set = {
       {"sites[1].routes[0].path", "/x/*"}, {"sites.1.routes.0.cache", "off"}, {"sites[2]", "{hosts: [c, d], origin: api}"}};
@@ -80,7 +81,8 @@ TEST(Precedence, VariablesAndFlagsReachListsAndNames) {
   EXPECT_EQ(settings.sites[1].routes.at(0).path, "/x/*");
   EXPECT_FALSE(settings.sites[1].routes[0].policy.cache);
   EXPECT_THAT(settings.sites.at(2).hosts, ElementsAre("c", "d"));
-  EXPECT_EQ(settings.errors.at(503), "/sorry.html");
+  EXPECT_EQ(settings.errors.at(503).body, "sorry");
+  EXPECT_EQ(settings.errors.at(503).type, "text/html; charset=utf-8");
   EXPECT_EQ(settings.trusted_proxies.size(), 1U);
   ASSERT_EQ(settings.listen.size(), 2U);
   EXPECT_EQ(settings.listen[1].address, "unix:/run/weir.sock");

@@ -1,0 +1,144 @@
+// The PROXY protocol in front (SPEC section 12, `listen[].proxy_protocol`): the address that it tells is the client's in
+// every respect, and without a header that may be believed there is no connection.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include "scenario/answers.hpp"
+#include "support/certificate.hpp"
+#include "support/tls_client.hpp"
+
+namespace weir::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto rejected = "weir_proxy_header_rejections_total";
+std::string const trusting = "trusted_proxies: [127.0.0.1]\n";
+std::string const proxied = "listen: [{address: \"127.0.0.1:0\", proxy_protocol: on}]\n" + trusting;
+
+std::string from(std::string const& address) { return "PROXY TCP4 " + address + " 127.0.0.1 4711 80\r\n"; }
+std::string const binary_v6 = std::string("\r\n\r\n\0\r\nQUIT\n\x21\x21\0\x27", 16) + std::string("\x20\x01\x0d\xb8", 4) +
+                              std::string(11, '\0') + "\x07" + std::string(20, '\1') + std::string("\x04\0\0", 3);
+std::string const local = std::string("\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", 16);
+
+// FWD-1
+TEST(Proxied, TheOriginHearsWhomTheHeaderNames) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const& request) { return respond(200, {}, request.value("X-Forwarded-For")); });
+  Weir weir(origin.url(), proxied);
+  struct Row {
+    std::string header, told;
+  };
+  for (auto const& [header, told] : {Row{from("192.0.2.7"), "192.0.2.7"}, Row{binary_v6, "2001:db8::7"},
+                                     Row{local, "127.0.0.1"}, Row{"PROXY UNKNOWN\r\n", "127.0.0.1"}}) {
+    Client client(weir.port());
+    client.send(header + write_request("GET", "/x", {{"X-Forwarded-For", "203.0.113.9"}}));
+    auto const believed =
+        told == "127.0.0.1" ? "203.0.113.9, 127.0.0.1" : told;  // the proxy itself is trusted, its client is not
+    EXPECT_EQ(client.read().body, believed);
+    EXPECT_EQ(client.get("/x").body, told);
+  }
+  EXPECT_EQ(weir.metric(rejected), 0);
+}
+
+// REQ-1, REQ-3: bytewise, and then TLS.
+TEST(Proxied, TheHeaderEndsWhereTheHandshakeBegins) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const& request) { return respond(200, {}, request.value("Forwarded")); });
+  Certificate const certificate({"weir.test"});
+  Weir weir(origin.url(), "listen: [{address: \"127.0.0.1:0\", proxy_protocol: on, tls: {certificates: [{cert: \"" +
+                              certificate.file() + "\", key: \"" + certificate.key_file() + "\"}]}}]\n" + trusting);
+  TlsClient client(weir.port(), {.before = binary_v6});
+  auto const forwarded = client.get("/x").body;
+  EXPECT_NE(forwarded.find("for=\"[2001:db8::7]\""), std::string::npos) << forwarded;
+  EXPECT_NE(forwarded.find("proto=https"), std::string::npos) << forwarded;
+  EXPECT_FALSE(TlsClient(weir.port()).is_connected());
+  EXPECT_EQ(weir.metric(rejected), 1);
+}
+
+// REQ-1, REQ-3: nothing of it is answered or forwarded.
+TEST(Proxied, WithoutAHeaderThereIsNoConnection) {
+  ScriptedOrigin origin;
+  Weir weir(origin.url(), proxied);
+  for (auto const& bytes : {write_request("GET", "/x"), std::string("PROXY TCP4 nonsense\r\n"), std::string(200, 'P'),
+                            std::string("PROXY UNKNOWN\n"), local.substr(0, 12) + std::string("\x21\x11\xff\xff", 4)}) {
+    Client client(weir.port());
+    client.send(bytes);
+    EXPECT_TRUE(client.waits_until_closed()) << bytes;
+  }
+  EXPECT_EQ(weir.metric(rejected), 5);
+  Client stranger(weir.port(), {.source = "127.0.0.2"});
+  stranger.send(from("127.0.0.1") + write_request("GET", "/x"));
+  EXPECT_TRUE(stranger.waits_until_closed());
+  EXPECT_EQ(weir.metric(rejected), 6);
+  EXPECT_EQ(origin.calls(), 0U);
+}
+
+// REQ-3: in pieces, but not for ever.
+TEST(Proxied, ASlowHeaderIsCutOff) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {}, "x"));
+  Weir weir(origin.url(), proxied);
+  Client slow(weir.port()), pieces(weir.port());
+  slow.send("PROXY TCP4 192.0.2");
+  for (char const byte : from("192.0.2.7") + write_request("GET", "/x")) pieces.send({&byte, 1});
+  EXPECT_EQ(pieces.read().body, "x");
+  EXPECT_FALSE(slow.is_closed());
+  weir.turn(11s);
+  EXPECT_TRUE(slow.waits_until_closed());
+  EXPECT_EQ(pieces.get("/x").body, "x");
+}
+
+// REQ-3: clients are counted by their own address, not by the proxy's.
+TEST(Proxied, ConnectionsOfOneClientAreBounded) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {}, "x"));
+  Weir weir(origin.url(), proxied + "limits: {connections_per_address: 1}\n");
+  auto const opened = [&](std::string const& address) {
+    auto client = std::make_unique<Client>(weir.port());
+    client->send(from(address) + write_request("GET", "/x"));
+    return client;
+  };
+  auto first = opened("192.0.2.1"), other = opened("192.0.2.2");
+  EXPECT_EQ(first->read().body, "x");
+  EXPECT_EQ(other->read().body, "x");
+  EXPECT_TRUE(opened("192.0.2.1")->waits_until_closed());
+  EXPECT_EQ(weir.metric(R"(weir_shed_total{reason="connections"})"), 1);
+  first->reset();
+  ASSERT_TRUE(eventually([&] { return weir.daemon().sessions() == 1; }));
+  EXPECT_EQ(opened("192.0.2.1")->read().body, "x");
+  EXPECT_EQ(opened("192.0.2.2")->waits_until_closed(), true);
+}
+
+// PRG-3
+TEST(Proxied, PurgeIsAllowedByTheClientsAddress) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {max_age(60)}, "x"));
+  Weir weir(origin.url(), proxied + "purge: {allow: [192.0.2.7]}\n");
+  auto const purged = [&](std::string const& header) {
+    Client client(weir.port());
+    client.send(header);
+    return client.request("PURGE", "/x").status;
+  };
+  EXPECT_EQ(purged(from("192.0.2.7")), 200);
+  EXPECT_EQ(purged(from("192.0.2.8")), 405);
+  EXPECT_EQ(purged(local), 405);
+}
+
+// REQ-2: whoever may write to the socket's file may say who the client is.
+TEST(Proxied, ThroughAUnixSocket) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const& request) { return respond(200, {}, request.value("X-Forwarded-For")); });
+  auto const address = "unix:" + testing::TempDir() + "weir-proxied-" + std::to_string(::getpid());
+  Weir weir(origin.url(), "listen: [{address: \"" + address + "\", proxy_protocol: on}]\n");
+  Client client(0, {.address = address});
+  client.send(from("192.0.2.7"));
+  EXPECT_EQ(client.get("/x").body, "192.0.2.7");
+  Client bare(0, {.address = address});
+  bare.send_request("GET", "/x");
+  EXPECT_TRUE(bare.waits_until_closed());
+}
+
+}  // namespace
+}  // namespace weir::test
