@@ -79,7 +79,7 @@ Options parse(int argc, char** argv) {
     else
       std::exit(2);
   }
-  if (options.each && options.seconds == 0) options.requests = options.keys;
+  if (options.each && options.seconds == 0 && options.requests == 0) options.requests = options.keys;
   return options;
 }
 
