@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <utility>
@@ -88,7 +89,11 @@ void SnapshotKeeper::load(std::string const& path) {
     observe::log_warning("snapshot-not-loaded", {{"file", path}, {"why", why}});
   };
   if (!loading->file.is_open()) return refuse("it cannot be read");
-  if (loading->reader.fault() != store::SnapshotFault::none) return refuse(label(loading->reader.fault()));
+  auto const fault = loading->reader.fault();
+  std::error_code unknown_size;
+  if (fault == store::SnapshotFault::not_a_snapshot && std::filesystem::file_size(path, unknown_size) > 0)
+    foreign_path_ = path;
+  if (fault != store::SnapshotFault::none) return refuse(label(fault));
   auto const loaded_path = path + ".loaded";
   if (auto const error = store::move_file(path, loaded_path)) return refuse("it cannot be renamed: " + error.message());
   loaded_path_ = loaded_path;
@@ -172,6 +177,10 @@ void SnapshotKeeper::stop() noexcept {
 }
 
 bool SnapshotKeeper::write(std::string const& path, std::function<bool()> const& give_up) {
+  if (path == foreign_path_) {
+    observe::log_error("snapshot-not-written", {{"file", path}, {"why", "what stands there is none"}});
+    return false;
+  }
   auto const began = base::Clock::now();
   store::SnapshotWriter writer(path, instant());
   auto const rows = shared_.epochs.rows();

@@ -272,7 +272,7 @@ TEST(Snapshot, OneThatCannotBeWrittenLeavesTheOldOne) {
   }
 }
 
-// MEM-2: no file, or one that is none: a cold start and no more.
+// MEM-2: no file, or one that is none: a cold start and no more. What is somebody else's is not written over.
 TEST(Snapshot, WithoutOneItStartsCold) {
   auto const path = snapshot_path();
   Counting counting("max-age=3600");
@@ -282,6 +282,11 @@ TEST(Snapshot, WithoutOneItStartsCold) {
     ASSERT_TRUE(has_loaded(weir));
     EXPECT_EQ(weir.entries(), 0U);
     EXPECT_EQ(get(weir.port(), "/x").status, 200);
+    EXPECT_EQ(stop(weir), content.empty() ? daemon::Ended::clean : daemon::Ended::snapshot_lost);
+    std::ostringstream left;
+    left << std::ifstream(path).rdbuf();
+    if (!content.empty()) EXPECT_EQ(left.str(), content);
+    fs::remove(path);
   }
 }
 

@@ -59,6 +59,7 @@ class SnapshotKeeper {
   std::array<std::atomic<std::uint64_t>, restored_count> restored_{};
   std::atomic<bool> loading_{false}, stopping_{false};
   std::thread thread_;
+  std::string foreign_path_;  // somebody else's file, which is not written over; empty: none
 };
 
 }  // namespace weir::daemon
