@@ -150,16 +150,13 @@ Group<Origin> const& origin_group() {
     add_servers(g);
     g.add("balance", &Origin::balance,
           Choice<std::string>{{{"round_robin", "round_robin"}, {"least_connections", "least_connections"}}},
-          "who of several servers is next")
-        .planned = true;
-    g.add_optional("health_check", &Origin::health_check, health_check_group(), "active checks of each server").planned =
-        true;
+          "who of several servers is next");
+    g.add_optional("health_check", &Origin::health_check, health_check_group(), "active checks of several servers");
     g.add_group("tls", &Origin::tls, origin_tls_group(), "for https addresses");
     g.add("host_header", &Origin::host_header, Text{check_host, "host", "off", false},
           "Host that the origin sees; `off`: the client's");
     g.add_group("pool", &Origin::pool, pool_group(), "connections that are kept");
-    g.add("retries", &Origin::retries, Count{0, 10, "off"}, "further tries of a request that is idempotent and got no byte")
-        .planned = true;
+    g.add("retries", &Origin::retries, Count{0, 10, "off"}, "further tries of a request that is idempotent and got no byte");
     g.add_group("limiter", itself, limiter_group(), "how many fetches it gets").inherits = true;
     g.add_group("breaker", &Origin::breaker, breaker_group(), "when it is left alone").inherits = true;
     g.add_group("timeouts", &Origin::timeouts, origin_timeouts_group(), "how long it may take").inherits = true;

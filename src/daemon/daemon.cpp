@@ -240,6 +240,14 @@ void Daemon::start_admin() {
     for (auto const& [name, origin] : setup()->origins) queued += origin->limiter.stats().queued;
     return queued;
   };
+  gauges.origin_servers = [this](bool out) {
+    std::uint64_t all = 0;
+    for (auto const& [name, origin] : setup()->origins) {
+      auto const in = origin->servers->in_use(base::Clock::now());
+      all += out ? origin->servers->size() - in : in;
+    }
+    return all;
+  };
   gauges.breaker_state = [this] {
     int worst = 0;
     for (auto const& [name, origin] : setup()->origins) worst = std::max(worst, static_cast<int>(origin->breaker.state()));

@@ -147,7 +147,8 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
     auto guard =
         known != now->origins.end() ? known->second->guard : std::make_shared<proxy::OriginGuard>(mailboxes_, origin);
     try {
-      next.setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin));
+      auto const servers = known != now->origins.end() ? known->second->servers : nullptr;
+      next.setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin, servers));
     } catch (std::exception const& error) { next.mistakes.push_back({"", 0, 0, "origins." + name + ".tls", error.what()}); }
   }
   auto const prefaces = server::make_prefaces(settings, next.mistakes);

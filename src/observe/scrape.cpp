@@ -178,6 +178,10 @@ void add_origin(Page& page) {
 }
 
 void add_protection(Page& page, Gauges const& gauges) {
+  auto servers = page.gauge("weir_origin_servers", "Servers of all origins, by whether fetches go to them.");
+  for (bool const out : {false, true})
+    servers.value(gauges.origin_servers ? static_cast<double>(gauges.origin_servers(out)) : 0.0,
+                  {{"state", out ? "out" : "in"}});
   page.gauge("weir_limiter_queue_depth", "Fetches that wait for a permit, over all origins.")
       .value(read(gauges.limiter_queue));
   page.seconds("weir_limiter_wait_seconds", "Time that fetches waited for a permit.", &WorkerMetrics::limiter_wait);

@@ -19,21 +19,23 @@ FailureKind failure_of(wire::Dialled dialled) noexcept {
 
 }  // namespace
 
-Pool::Pool(asio::io_context& io, config::Origin const& settings, Address address, std::shared_ptr<asio::ssl::context> tls)
-    : io_(io),
-      settings_(settings),
-      address_(std::move(address)),
-      tls_(std::move(tls)),
-      dialer_(io, {address_.host, address_.port, address_.unix_path}) {}
+Pool::Line::Line(asio::io_context& io, Address const& address)
+    : dialer(io, {address.host, address.port, address.unix_path}) {}
+
+Pool::Pool(asio::io_context& io, config::Origin const& settings, std::shared_ptr<Servers> servers,
+           std::shared_ptr<asio::ssl::context> tls)
+    : io_(io), settings_(settings), servers_(std::move(servers)), tls_(std::move(tls)) {
+  for (std::size_t i = 0; i < servers_->size(); ++i) lines_.emplace_back(io, servers_->address(i));
+}
 
 Pool::~Pool() = default;
 
-std::unique_ptr<Connection> Pool::take_idle(base::Duration younger_than, base::SteadyTime now) {
-  while (!idle_.empty()) {
-    auto connection = std::move(idle_.back());
-    idle_.pop_back();
+std::unique_ptr<Connection> Pool::take_idle(Line& line, base::Duration younger_than, base::SteadyTime now) {
+  while (!line.idle.empty()) {
+    auto connection = std::move(line.idle.back());
+    line.idle.pop_back();
     if (now - connection->idle_since >= younger_than) {
-      idle_.push_back(std::move(connection));  // the rest is older still
+      line.idle.push_back(std::move(connection));  // the rest is older still
       return nullptr;
     }
     if (connection->stream->is_stale()) continue;
@@ -44,23 +46,45 @@ std::unique_ptr<Connection> Pool::take_idle(base::Duration younger_than, base::S
 }
 
 asio::awaitable<Connected> Pool::connect(Want want, base::SteadyTime due) {
-  auto const now = base::Clock::now();
-  if (want != Want::new_only) {
-    auto const limit = want == Want::fresh_enough ? std::min(fresh_for, settings_.pool.idle_time) : settings_.pool.idle_time;
-    if (auto connection = take_idle(limit, now)) co_return Connected{std::move(connection)};
+  auto const limit = want == Want::fresh_enough ? std::min(fresh_for, settings_.pool.idle_time) : settings_.pool.idle_time;
+  // A reload may put others in their place while this waits, of the same addresses.
+  auto const servers = servers_;
+  auto const tls = tls_;
+  Connected connected;
+  std::vector<bool> tried;
+  for (;;) {
+    auto const now = base::Clock::now();
+    auto server = servers->choose(tried, now);
+    if (!server) co_return std::move(connected);  // how the last one failed
+    auto const index = server->index();
+    if (want != Want::new_only) connected.connection = take_idle(lines_[index], limit, now);
+    if (!connected.connection) {
+      std::string const name = settings_.tls.server_name;
+      connected = co_await open_connection(io_, lines_[index].dialer, servers->address(index), tls.get(), name,
+                                           std::min(due, now + settings_.timeouts.connect));
+    }
+    if (connected.connection) {
+      connected.connection->server = std::move(*server);
+      co_return std::move(connected);
+    }
+    auto const failed_at = base::Clock::now();
+    server->tell(false, failed_at);
+    if (failed_at >= due) co_return std::move(connected);
+    tried.resize(servers->size());
+    tried[index] = true;
   }
-  co_return co_await open(std::min(due, now + settings_.timeouts.connect));
 }
 
-asio::awaitable<Connected> Pool::open(base::SteadyTime due) {
-  wire::Stream::Socket socket(io_);
-  auto const dialled = co_await dialer_.connect(socket, due);
+asio::awaitable<Connected> open_connection(asio::io_context& io, wire::Dialer& dialer, Address const& address,
+                                           asio::ssl::context* tls, std::string const& server_name, base::SteadyTime due) {
+  wire::Stream::Socket socket(io);
+  auto const dialled = co_await dialer.connect(socket, due);
   if (dialled != wire::Dialled::connected) co_return Connected{nullptr, failure_of(dialled)};
 
   auto connection = std::make_unique<Connection>(std::make_shared<wire::Stream>(std::move(socket)));
-  if (auto const tls = tls_) {  // a reload may take both while this waits
+  if (address.tls) {
     connection->deadline.expires_at(due);
-    std::string const name = settings_.tls.server_name.empty() ? address_.host : settings_.tls.server_name;
+    auto const& name = server_name.empty() ? address.host : server_name;
     auto const error = co_await connection->stream->start_tls_client(*tls, name);
     bool const late = connection->deadline.expired();
     connection->deadline.clear();
@@ -73,21 +97,27 @@ void Pool::keep(std::unique_ptr<Connection> connection) {
   if (retired_) return;
   connection->deadline.clear();
   connection->idle_since = base::Clock::now();
-  idle_.push_back(std::move(connection));
-  if (idle_.size() > settings_.pool.idle) idle_.pop_front();
+  auto& idle = lines_[connection->server.index()].idle;
+  connection->server.end();
+  idle.push_back(std::move(connection));
+  if (idle.size() > settings_.pool.idle) idle.pop_front();
 }
 
-void Pool::close_idle() noexcept { idle_.clear(); }
+void Pool::close_idle() noexcept {
+  for (auto& line : lines_) line.idle.clear();
+}
 
 bool Pool::same_peer(config::Origin const& settings) const noexcept {
   return settings.servers == settings_.servers && settings.tls.verify == settings_.tls.verify &&
          settings.tls.ca_file == settings_.tls.ca_file && settings.tls.server_name == settings_.tls.server_name;
 }
 
-void Pool::use(config::Origin const& settings, std::shared_ptr<asio::ssl::context> tls) {
+void Pool::use(config::Origin const& settings, std::shared_ptr<Servers> servers, std::shared_ptr<asio::ssl::context> tls) {
   settings_ = settings;
+  servers_ = std::move(servers);
   tls_ = std::move(tls);
-  while (idle_.size() > settings_.pool.idle) idle_.pop_front();
+  for (auto& line : lines_)
+    while (line.idle.size() > settings_.pool.idle) line.idle.pop_front();
 }
 
 void Pool::retire() noexcept {
@@ -96,7 +126,8 @@ void Pool::retire() noexcept {
 }
 
 void Pool::sweep(base::SteadyTime now) noexcept {
-  while (!idle_.empty() && now - idle_.front()->idle_since >= settings_.pool.idle_time) idle_.pop_front();
+  for (auto& line : lines_)
+    while (!line.idle.empty() && now - line.idle.front()->idle_since >= settings_.pool.idle_time) line.idle.pop_front();
 }
 
 std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& settings) {

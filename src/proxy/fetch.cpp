@@ -1,6 +1,5 @@
 // A fetch from beginning to end, in the order in which things happen.
 #include <algorithm>
-#include <array>
 #include <exception>
 
 #include <boost/asio/co_spawn.hpp>
@@ -24,6 +23,22 @@ inline constexpr std::uint64_t stream_window = std::uint64_t{256} * 1024;
 // How long the spec of a flight's response is remembered before the entry itself keeps it.
 inline constexpr base::Duration vary_spec_life = std::chrono::minutes(2);
 
+FetchResult result_of(int status) noexcept {
+  return status == 304   ? FetchResult::not_modified
+         : status >= 500 ? FetchResult::server_error
+         : status >= 400 ? FetchResult::client_error
+                         : FetchResult::ok;
+}
+
+// COA-5: an error is told to everyone, but what it says to one requester stays with that one.
+bool may_be_shown_to_all(http::Fields fields) {
+  if (fields.has(http::FieldId::set_cookie)) return false;
+  auto const control = http::parse_cache_control(fields);
+  return !control.private_ && !control.no_store && control.private_fields.empty();
+}
+
+}  // namespace
+
 FetchResult result_of(FailureKind kind) noexcept {
   switch (kind) {
     case FailureKind::dns:
@@ -43,22 +58,6 @@ FetchResult result_of(FailureKind kind) noexcept {
       return FetchResult::broken;
   }
 }
-
-FetchResult result_of(int status) noexcept {
-  return status == 304   ? FetchResult::not_modified
-         : status >= 500 ? FetchResult::server_error
-         : status >= 400 ? FetchResult::client_error
-                         : FetchResult::ok;
-}
-
-// COA-5: an error is told to everyone, but what it says to one requester stays with that one.
-bool may_be_shown_to_all(http::Fields fields) {
-  if (fields.has(http::FieldId::set_cookie)) return false;
-  auto const control = http::parse_cache_control(fields);
-  return !control.private_ && !control.no_store && control.private_fields.empty();
-}
-
-}  // namespace
 
 Fetch::Fetch(Local& local, FetchOrder order)
     : local_(local),
@@ -166,48 +165,6 @@ asio::awaitable<bool> Fetch::answered_by_store() {
   }
   if (order_.basis && order_.why == observe::FetchClass::miss) order_.why = observe::FetchClass::revalidate;
   co_return false;
-}
-
-// REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer.
-asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
-  bool const repeatable = (http::is_idempotent(order_.request.method_id) || order_.body) && !order_.upload;
-  if (!inbox_) inbox_ = local_.inboxes.take();
-  auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough, give_up_at());
-  if (failure == FailureKind::connection_broken && repeatable && connection_ && connection_->reused && !any_byte_ &&
-      !abandoned_) {
-    note(FetchResult::broken);
-    order_.why = observe::FetchClass::retry;
-    failure = co_await attempt(origin::Want::new_only, give_up_at());
-  }
-  co_return failure;
-}
-
-asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::SteadyTime due) {
-  any_byte_ = false;
-  if (!connection_ || want == origin::Want::new_only) {
-    connection_.reset();
-    auto connected = co_await order_.pool->connect(want, due);
-    if (!connected.connection) co_return connected.failure;
-    connection_ = std::move(connected.connection);
-  }
-  if (nobody_wants_it()) co_return FailureKind::abandoned;
-  inbox_->begin = inbox_->end = 0;
-  auto& deadline = connection_->deadline;
-  deadline.expires_at(due);
-  times_.request = base::read_clock();
-  times_.purge_number = flight().purge_number();
-  times_.began = flight().began();
-  auto const head = order_.request.head(order_.basis.get());
-  std::array<asio::const_buffer, 2> const message{asio::buffer(head),
-                                                  order_.body ? asio::buffer(*order_.body) : asio::const_buffer()};
-  auto const sent = co_await connection_->stream->write(message);
-  // An origin that read only a part of the body may have answered.
-  if (sent.error && (sent.bytes < head.size() || deadline.expired()))
-    co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
-  if (order_.upload)
-    order_.upload->head_sent(connection_->stream, deadline,
-                             order_.origin->settings.timeouts.origin + order_.settings->limits.body_timeout);
-  co_return co_await read_head();
 }
 
 asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {

@@ -47,11 +47,11 @@ void OriginGuard::use(config::Origin const& settings) noexcept {
   breaker.set_rules(rules_of(settings.breaker));
 }
 
-OriginState::OriginState(std::shared_ptr<OriginGuard> g, config::Origin s)
+OriginState::OriginState(std::shared_ptr<OriginGuard> g, config::Origin s, std::shared_ptr<origin::Servers> const& known)
     : guard(std::move(g)),
       settings(std::move(s)),
-      address(origin::parse_address(settings.servers.front()).value()),  // the loader checked it
-      tls(address.tls ? origin::make_tls_context(settings.tls) : nullptr),
+      servers(known && known->fit(settings) ? known : std::make_shared<origin::Servers>(settings)),
+      tls(servers->any_tls() ? origin::make_tls_context(settings.tls) : nullptr),
       limiter(guard->limiter),
       breaker(guard->breaker),
       reached(guard->reached) {}
@@ -104,9 +104,10 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::take_permit() {
   co_return std::nullopt;
 }
 
-// CB-1.
+// CB-1, REL-3.
 void Fetch::tell_breaker(bool healthy) noexcept {
   auto const now = base::Clock::now();
+  if (connection_) connection_->server.tell(healthy, now);
   auto& breaker = order_.origin->breaker;
   if (probe_) return healthy ? probe_.succeeded() : probe_.failed(now, local_.random_bits());
   if (healthy) return breaker.succeeded(now);

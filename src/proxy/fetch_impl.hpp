@@ -1,5 +1,6 @@
 // One fetch from inside; fetch.hpp says what it is for. fetch.cpp tells its story, fetch_admission.cpp has the limiter and
-// the breaker, fetch_body.cpp receives the body, fetch_resume.cpp the rest of one that broke off. Threads: its one worker.
+// the breaker, fetch_ask.cpp asks the origin, fetch_body.cpp receives the body, fetch_resume.cpp the rest of one that broke
+// off. Threads: its one worker.
 #pragma once
 
 #include <optional>
@@ -12,6 +13,7 @@ namespace weir::proxy {
 
 // SPEC section 1: no connection, a broken transfer, a timeout.
 bool is_origin_health_failure(shield::FailureKind kind) noexcept;
+observe::FetchResult result_of(shield::FailureKind kind) noexcept;
 
 class Fetch {
  public:

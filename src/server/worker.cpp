@@ -10,6 +10,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include "weir/observe/log.hpp"
+#include "weir/origin/checks.hpp"
 #include "weir/proxy/client_address.hpp"
 
 namespace weir::server {
@@ -97,11 +98,12 @@ void Worker::use(std::shared_ptr<proxy::Setup const> setup) {
   for (auto const& [name, state] : setup->origins) {
     auto const old = local_.pools.find(name);
     if (old != local_.pools.end() && old->second->same_peer(state->settings)) {
-      old->second->use(state->settings, state->tls);
+      old->second->use(state->settings, state->servers, state->tls);
       pools.insert(local_.pools.extract(old));
     } else {
-      pools.emplace(name, std::make_shared<origin::Pool>(io_, state->settings, state->address, state->tls));
+      pools.emplace(name, std::make_shared<origin::Pool>(io_, state->settings, state->servers, state->tls));
     }
+    if (local_.worker == 0) origin::start_checks(io_, state->settings, state->servers, state->tls);
   }
   for (auto const& [name, pool] : local_.pools) pool->retire();
   local_.pools = std::move(pools);

@@ -149,6 +149,7 @@ struct Gauges {
       log_dropped, access_log_dropped;
   std::function<cache::Mode()> mode;
   std::function<std::uint64_t(std::size_t result)> snapshot;  // entries, in the order of the labels; null: no memory store
+  std::function<std::uint64_t(bool out)> origin_servers;
   std::function<int()> breaker_state;  // 0 closed, 1 half-open, 2 open; the worst over origins
   std::function<std::uint64_t(shield::BreakerState to)> breaker_transitions;
   std::function<int()> store_guard;                                  // 0 closed, 1 half-open, 2 open; null: no shared store

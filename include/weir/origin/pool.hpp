@@ -1,4 +1,4 @@
-// Connections of one worker to one origin (REL-1): keep-alive, bounded, checked before reuse.
+// Connections of one worker to one origin's servers (REL-1, REL-3): keep-alive, bounded, checked before reuse.
 // Owner: the worker. Threads: its worker only.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "weir/base/clock.hpp"
 #include "weir/config/settings.hpp"
 #include "weir/origin/address.hpp"
+#include "weir/origin/servers.hpp"
 #include "weir/shield/flight.hpp"
 #include "weir/wire/deadline.hpp"
 #include "weir/wire/dialer.hpp"
@@ -32,6 +33,7 @@ struct Connection {
   explicit Connection(std::shared_ptr<wire::Stream> s) : stream(std::move(s)), deadline(stream) {}
   std::shared_ptr<wire::Stream> stream;
   wire::Deadline deadline;
+  ServerUse server;     // ends when it comes back into the pool
   bool reused = false;  // came out of the pool: may turn out dead at the first byte
   base::SteadyTime idle_since{};
 };
@@ -46,36 +48,46 @@ struct Connected {
 class Pool {
  public:
   // `tls` is null for plain origins.
-  Pool(asio::io_context& io, config::Origin const& settings, Address address, std::shared_ptr<asio::ssl::context> tls);
+  Pool(asio::io_context& io, config::Origin const& settings, std::shared_ptr<Servers> servers,
+       std::shared_ptr<asio::ssl::context> tls);
   ~Pool();
 
-  // A live connection, within `due` and the connect timeout, whichever is first.
+  // A live connection, within `due` and the connect timeout, whichever is first. A server that cannot be connected to is
+  // told of it, and the next one is tried.
   asio::awaitable<Connected> connect(Want want, base::SteadyTime due);
-  // Back after a whole exchange that left it usable. Over the bound the oldest goes.
+  // Back after a whole exchange that left it usable. Over the bound, which is each server's, the oldest goes.
   void keep(std::unique_ptr<Connection> connection);
   void close_idle() noexcept;
   // A reload (LCY-2). `same_peer`: whether a connection of this pool is as good as one that such settings would make.
   bool same_peer(config::Origin const& settings) const noexcept;
-  void use(config::Origin const& settings, std::shared_ptr<asio::ssl::context> tls);
+  void use(config::Origin const& settings, std::shared_ptr<Servers> servers, std::shared_ptr<asio::ssl::context> tls);
   // Another pool took its place: from now on it keeps nothing.
   void retire() noexcept;
   // Drops what was idle for too long; the worker calls it now and then.
   void sweep(base::SteadyTime now) noexcept;
-  std::size_t idle() const noexcept { return idle_.size(); }
-  Address const& address() const noexcept { return address_; }
+  // The first server's: what a request is for that names no host.
+  Address const& address() const noexcept { return servers_->address(0); }
 
  private:
-  std::unique_ptr<Connection> take_idle(base::Duration younger_than, base::SteadyTime now);
-  asio::awaitable<Connected> open(base::SteadyTime due);
+  struct Line {
+    Line(asio::io_context& io, Address const& address);
+    std::deque<std::unique_ptr<Connection>> idle;
+    wire::Dialer dialer;
+  };
+  static std::unique_ptr<Connection> take_idle(Line& line, base::Duration younger_than, base::SteadyTime now);
 
   asio::io_context& io_;
   config::Origin settings_;
-  Address address_;
+  std::shared_ptr<Servers> servers_;
   std::shared_ptr<asio::ssl::context> tls_;
-  std::deque<std::unique_ptr<Connection>> idle_;
+  std::deque<Line> lines_;  // by the server's index
   bool retired_ = false;
-  wire::Dialer dialer_;
 };
+
+// A new connection to one server through its dialer. `tls`: for a server that wants it. `server_name`: that its certificate
+// must have; empty: its host.
+asio::awaitable<Connected> open_connection(asio::io_context& io, wire::Dialer& dialer, Address const& address,
+                                           asio::ssl::context* tls, std::string const& server_name, base::SteadyTime due);
 
 // Verification against the system's or the configured authorities. Throws boost::system::system_error at start-up.
 std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& settings);

@@ -45,11 +45,12 @@ struct OriginGuard {
 
 // An origin as all workers share it, with the settings of one setup.
 struct OriginState {
-  // Throws boost::system::system_error if the authorities of its TLS cannot be read.
-  OriginState(std::shared_ptr<OriginGuard> g, config::Origin s);
+  // `known`: servers of the setup before, which stay if the settings leave them as they are. Throws
+  // boost::system::system_error if the authorities of its TLS cannot be read.
+  OriginState(std::shared_ptr<OriginGuard> g, config::Origin s, std::shared_ptr<origin::Servers> const& known = nullptr);
   std::shared_ptr<OriginGuard> const guard;
   config::Origin const settings;
-  origin::Address const address;
+  std::shared_ptr<origin::Servers> const servers;
   std::shared_ptr<asio::ssl::context> const tls;  // null: plain
   shield::Limiter& limiter;
   shield::Breaker& breaker;

@@ -67,6 +67,7 @@ Row const rows[] = {
     {"weir_negative_served_total", "counter", ""},
     {"weir_not_stored_total", "counter", R"({reason="request-no-store"})"},
     {"weir_key_rejections_total", "counter", R"({reason="host-missing"})"},
+    {"weir_origin_servers", "gauge", R"({state="out"})"},
     {"weir_breaker_state", "gauge", ""},
     {"weir_breaker_transitions_total", "counter", R"({to="half-open"})"},
     {"weir_store_errors_total", "counter", R"({op="get"})"},
@@ -222,6 +223,7 @@ TEST(Metrics, ReadsGaugesAtTheScrape) {  // OBS-2
   gauges.evicted_main = [] { return 5U; };
   gauges.limiter_queue = [] { return 6U; };
   gauges.log_dropped = [] { return 7U; };
+  gauges.origin_servers = [](bool out) { return out ? 9U : 10U; };
   gauges.breaker_state = [] { return 2; };
   gauges.breaker_transitions = [](shield::BreakerState to) { return to == shield::BreakerState::open ? 8U : 0U; };
   metrics.set_gauges(std::move(gauges));
@@ -235,6 +237,8 @@ TEST(Metrics, ReadsGaugesAtTheScrape) {  // OBS-2
   EXPECT_EQ(series.at(R"(weir_evictions_total{queue="main"})"), 5);
   EXPECT_EQ(series.at("weir_limiter_queue_depth"), 6);
   EXPECT_EQ(series.at("weir_log_dropped_total"), 7);
+  EXPECT_EQ(series.at(R"(weir_origin_servers{state="out"})"), 9);
+  EXPECT_EQ(series.at(R"(weir_origin_servers{state="in"})"), 10);
   EXPECT_EQ(series.at("weir_breaker_state"), 2);
   EXPECT_EQ(series.at(R"(weir_breaker_transitions_total{to="open"})"), 8);
 }
