@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "weir/config/load.hpp"
+#include "weir/daemon/command.hpp"
 #include "weir/daemon/daemon.hpp"
 #include "weir/daemon/notify.hpp"
 #include "weir/daemon/options.hpp"
@@ -109,6 +110,7 @@ int run(weir::config::Settings settings, weir::config::Sources const& sources) {
 
 int main(int argc, char** argv) {
   using weir::daemon::Action;
+  if (argc > 1 && weir::daemon::is_command(argv[1])) return weir::daemon::run_command(argc, argv, environ);
   auto const options = weir::daemon::parse_options(argc, argv, environ);
   if (options.action == Action::exit) return options.exit_code;
 

@@ -6,82 +6,26 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "explain_endpoint.hpp"
 #include "live_page.hpp"
 #include "mode_endpoint.hpp"
 #include "purge_endpoint.hpp"
+#include "stats_endpoint.hpp"
+#include "stored_json.hpp"
 #include "warm_endpoint.hpp"
 #include "weir/admin/sources.hpp"
-#include "weir/observe/build.hpp"
 #include "weir/observe/json_text.hpp"
-#include "weir/observe/process.hpp"
 
 namespace weir::admin {
 namespace {
 
 namespace bj = boost::json;
-using observe::Outcome;
 
 constexpr std::size_t default_flights = 100, most_flights = 1000;
 
 Answer serialized(int status, bj::value const& value) { return json(status, bj::serialize(value) + "\n"); }
 Answer plain(int status, std::string text) {
   return {.status = status, .body = std::move(text) + "\n", .content_type = "text/plain; charset=utf-8"};
-}
-double seconds(base::Duration d) noexcept { return std::chrono::duration<double>(d).count(); }
-
-bj::object limiter_of(shield::Limiter::Stats const& stats) {
-  return {{"fetches", stats.fetches},          {"background", stats.background}, {"uploads", stats.uploads},
-          {"streams", stats.streams},          {"queued", stats.queued},         {"queued_ever", stats.queued_ever},
-          {"most_at_once", stats.most_at_once}};
-}
-
-bj::array origins_of(Stats const& stats) {
-  bj::array rows;
-  for (auto const& origin : stats.origins) {
-    rows.push_back(bj::object{{"name", observe::valid_utf8(origin.name)},
-                              {"reached", origin.reached},
-                              {"breaker", origin.breaker},
-                              {"limiter", limiter_of(origin.limiter)}});
-  }
-  return rows;
-}
-
-bj::object requests_of(Stats const& stats) {
-  bj::object by_outcome;
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < observe::outcome_count; ++i) {
-    by_outcome[label(static_cast<Outcome>(i))] = stats.requests[i];
-    total += stats.requests[i];
-  }
-  return {{"total", total}, {"by_outcome", std::move(by_outcome)}};
-}
-
-bj::object cookies_of(Stats const& stats) {
-  bj::array names;
-  for (auto const& row : stats.credential_cookies)
-    names.push_back(bj::object{{"name", observe::valid_utf8(row.name)}, {"requests", row.requests}});
-  return {{"requests", stats.cacheable}, {"with_credential", stats.with_credential_cookie}, {"names", std::move(names)}};
-}
-
-Answer answer_stats(Stats const& stats) {
-  auto const process = observe::read_process();
-  auto const share = share_without_fetch(stats);
-  return serialized(200, bj::object{{"version", observe::version},
-                                    {"revision", observe::revision},
-                                    {"uptime_seconds", seconds(stats.uptime)},
-                                    {"draining", stats.draining},
-                                    {"requests", requests_of(stats)},
-                                    {"share_without_fetch", share ? bj::value(*share) : bj::value(nullptr)},
-                                    {"coalesced", stats.coalesced},
-                                    {"origin_fetches", stats.fetches},
-                                    {"flights", {{"under_way", stats.flights}, {"waiting", stats.waiting}}},
-                                    {"memory",
-                                     {{"resident_bytes", process.resident_bytes},
-                                      {"store_bytes", stats.store_bytes},
-                                      {"store_max_bytes", stats.store_max_bytes},
-                                      {"store_entries", stats.store_entries}}},
-                                    {"cookies", cookies_of(stats)},
-                                    {"origins", origins_of(stats)}});
 }
 
 // `limit` of the query: 1 to most_flights; nothing if it is anything else.
@@ -167,23 +111,6 @@ void add_metrics(Router& router, Sources const& sources, bool needs_token) {
 
 }  // namespace
 
-void Stats::count(observe::Metrics const& metrics) noexcept {
-  for (std::size_t i = 0; i < requests.size(); ++i) requests[i] = metrics.total(static_cast<Outcome>(i));
-  coalesced = metrics.total_coalesced();
-  fetches = metrics.total_fetches();
-  cacheable = metrics.total_cacheable();
-  with_credential_cookie = metrics.total_with_credential_cookie();
-}
-
-std::optional<double> share_without_fetch(Stats const& stats) noexcept {
-  auto const of = [&](Outcome outcome) { return stats.requests[static_cast<std::size_t>(outcome)]; };
-  std::uint64_t const without = of(Outcome::hit) + of(Outcome::stale) + of(Outcome::collapsed);
-  std::uint64_t const with =
-      of(Outcome::miss) + of(Outcome::revalidated) + of(Outcome::pass) + of(Outcome::bypass) + of(Outcome::error);
-  if (without + with == 0) return std::nullopt;
-  return static_cast<double>(without) / static_cast<double>(without + with);
-}
-
 Router open_endpoints(Sources const& sources) {
   Router router;
   add_probes(router, sources);
@@ -205,6 +132,12 @@ Router admin_endpoints(Sources const& sources) {
               }});
   router.add(
       {.method = "GET", .path = "/v1/hot", .handler = [sources](Call const& call) { return answer_hot(sources, call); }});
+  router.add({.method = "GET", .path = "/v1/entries", .handler = [sources](Call const& call) {
+                return answer_entries(sources, call);
+              }});
+  router.add({.method = "GET", .path = "/v1/explain", .handler = [sources](Call const& call) {
+                return answer_explain(sources, call);
+              }});
   router.add({.method = "POST", .path = "/v1/purge", .changes = true, .handler = [sources](Call const& call) {
                 return answer_purge(sources, call);
               }});

@@ -108,15 +108,35 @@ Router::Routed Router::route(http::Request const& request, std::string_view toke
   return {.refusal = allow.empty() ? unknown_path(request) : wrong_method(request, std::move(allow))};
 }
 
-std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+namespace {
+
+// The raw value of the first `name`, and what is left of the query behind it.
+std::optional<std::string_view> take_value(std::string_view& query, std::string_view name) noexcept {
   while (!query.empty()) {
     auto const segment = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(query.size(), segment.size() + 1));
     auto const equals = segment.find('=');
     if (segment.substr(0, equals) != name) continue;
-    return decode(equals == std::string_view::npos ? std::string_view() : segment.substr(equals + 1));
+    return equals == std::string_view::npos ? std::string_view() : segment.substr(equals + 1);
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> query_value(std::string_view query, std::string_view name) {
+  auto const value = take_value(query, name);
+  return value ? decode(*value) : std::nullopt;
+}
+
+std::optional<std::vector<std::string>> query_values(std::string_view query, std::string_view name) {
+  std::vector<std::string> values;
+  while (auto const raw = take_value(query, name)) {
+    auto value = decode(*raw);
+    if (!value) return std::nullopt;
+    values.push_back(std::move(*value));
+  }
+  return values;
 }
 
 }  // namespace weir::admin

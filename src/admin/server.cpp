@@ -43,6 +43,8 @@ std::string what_of(std::exception_ptr const& error) {
 
 bool is_off(std::string const& address) noexcept { return address.empty() || address == "off"; }
 
+}  // namespace
+
 boost::system::result<std::string, StartError> read_token(std::string const& file) {
   if (file.empty()) return std::string();
   std::ifstream in(file);
@@ -55,6 +57,8 @@ boost::system::result<std::string, StartError> read_token(std::string const& fil
   }
   return token;
 }
+
+namespace {
 
 // Loaded settings hold the token, wherever it came from.
 boost::system::result<std::string, StartError> token_of(config::Admin const& settings) {

@@ -1,6 +1,7 @@
 #include "weir/cache/freshness.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "weir/http/date.hpp"
@@ -68,6 +69,13 @@ std::optional<base::Duration> lifetime_by_expires(http::Fields response, base::W
 
 }  // namespace
 
+std::string_view label(LifetimeSource source) noexcept {
+  static constexpr std::array<std::string_view, 9> labels{"unknown",      "s-maxage",      "max-age",
+                                                          "Expires",      "Last-Modified", "default_ttl",
+                                                          "override_ttl", "collapse.ttl",  "conflict"};
+  return labels[static_cast<std::size_t>(source)];
+}
+
 base::WallTime date_of(http::Fields response, base::WallTime received) noexcept {
   auto const value = response.only(http::FieldId::date);
   return value ? http::parse_date(*value, received).value_or(received) : received;
@@ -88,11 +96,14 @@ base::Duration initial_age(http::Fields response, base::Now request, base::Now r
 Lifetime lifetime_from_origin(http::Fields response, int status, Policy const& policy, FreshnessRules const& rules,
                               base::WallTime received) {
   auto const& directives = policy.directives;
-  if (directives.conflicting) return {.value = {}, .is_explicit = true};
-  if (directives.s_maxage) return {.value = seconds(*directives.s_maxage), .is_explicit = true};
-  if (directives.max_age) return {.value = seconds(*directives.max_age), .is_explicit = true};
+  auto const explicitly = [](base::Duration value, LifetimeSource source) {
+    return Lifetime{.value = value, .is_explicit = true, .source = source};
+  };
+  if (directives.conflicting) return explicitly({}, LifetimeSource::conflict);
+  if (directives.s_maxage) return explicitly(seconds(*directives.s_maxage), LifetimeSource::s_maxage);
+  if (directives.max_age) return explicitly(seconds(*directives.max_age), LifetimeSource::max_age);
   if (!policy.targeted) {
-    if (auto const lifetime = lifetime_by_expires(response, received)) return {.value = *lifetime, .is_explicit = true};
+    if (auto const lifetime = lifetime_by_expires(response, received)) return explicitly(*lifetime, LifetimeSource::expires);
   }
   // RFC 9111 4.2.2: a guess only for statuses that permit it and what is marked `public`.
   if (is_origin_error(status) || (!is_heuristically_cacheable(status) && !directives.public_)) return {};
@@ -100,10 +111,11 @@ Lifetime lifetime_from_origin(http::Fields response, int status, Policy const& p
     auto const unchanged_for = time_between(*modified, date_of(response, received));
     if (unchanged_for > base::Duration::zero()) {
       auto const guess = unchanged_for / 100 * std::min<std::uint32_t>(rules.heuristic_percent, 100);
-      return {.value = std::min(guess, clamp_delta(rules.heuristic_max)), .heuristic = true};
+      auto const value = std::min(guess, clamp_delta(rules.heuristic_max));
+      return {.value = value, .heuristic = true, .source = LifetimeSource::last_modified};
     }
   }
-  return {.value = clamp_delta(rules.default_ttl), .heuristic = true};
+  return {.value = clamp_delta(rules.default_ttl), .heuristic = true, .source = LifetimeSource::default_ttl};
 }
 
 base::Duration with_jitter(base::Duration lifetime, FreshnessRules const& rules, double random) noexcept {

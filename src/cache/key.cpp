@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "parts.hpp"
+#include "weir/base/hash.hpp"
 #include "weir/http/target.hpp"
 
 namespace weir::cache {
@@ -109,15 +110,10 @@ void describe_part(Part const& part, std::string& out) {
       out += " content-encoding=";
       append_printable(part.bytes, out);
       return;
-    case tag::digest: {
-      static constexpr char digits[] = "0123456789abcdef";
+    case tag::digest:
       out += " body=";
-      for (char const c : part.bytes) {
-        out += digits[static_cast<unsigned char>(c) >> 4U];
-        out += digits[static_cast<unsigned char>(c) & 15U];
-      }
+      out += base::to_hex(part.bytes);
       return;
-    }
     default:
       return;
   }
@@ -177,6 +173,58 @@ std::string describe_key(std::string_view key) {
   std::string out;
   while (auto const part = take_part(key)) describe_part(*part, out);
   return out;
+}
+
+std::vector<std::pair<std::string, std::optional<std::string>>> key_parts(std::string_view key) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> parts;
+  while (auto const part = take_part(key)) {
+    std::string text;
+    append_printable(part->bytes, text);
+    switch (part->tag) {
+      case tag::get:
+        parts.emplace_back("method", "GET");
+        break;
+      case tag::method:
+        parts.emplace_back("method", std::move(text));
+        break;
+      case tag::scheme:
+        parts.emplace_back("scheme", std::move(text));
+        break;
+      case tag::host:
+        parts.emplace_back("host", std::move(text));
+        break;
+      case tag::path:
+        parts.emplace_back("path", std::move(text));
+        break;
+      case tag::query:
+        parts.emplace_back("query", std::move(text));
+        break;
+      case tag::header:
+        parts.emplace_back("header " + text, std::nullopt);
+        break;
+      case tag::cookie:
+        parts.emplace_back("cookie " + text, std::nullopt);
+        break;
+      case tag::value: {
+        if (parts.empty()) break;
+        auto& value = parts.back().second;
+        value = value ? *value + ", " + text : std::move(text);
+        break;
+      }
+      case tag::digest:
+        parts.emplace_back("body", base::to_hex(part->bytes));
+        break;
+      case tag::content_type:
+        parts.emplace_back("content-type", std::move(text));
+        break;
+      case tag::content_encoding:
+        parts.emplace_back("content-encoding", std::move(text));
+        break;
+      default:
+        break;
+    }
+  }
+  return parts;
 }
 
 std::string partition_of(std::string_view key) {

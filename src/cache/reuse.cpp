@@ -84,6 +84,36 @@ std::string_view label(ReuseReason reason) noexcept {
   return "unknown";
 }
 
+std::string_view label(Verdict verdict) noexcept {
+  switch (verdict) {
+    case Verdict::must_validate:
+      return "must-validate";
+    case Verdict::unusable:
+      return "unusable";
+    case Verdict::stale_while_revalidate:
+      return "stale-while-revalidate";
+    case Verdict::stale_allowed:
+      return "stale-allowed";
+    case Verdict::fresh:
+      return "fresh";
+  }
+  return "unusable";
+}
+
+std::string_view label(Invalidation mode) noexcept {
+  switch (mode) {
+    case Invalidation::hard:
+      return "hard";
+    case Invalidation::invalid:
+      return "invalid";
+    case Invalidation::soft:
+      return "soft";
+    case Invalidation::none:
+      return "none";
+  }
+  return "none";
+}
+
 Asker asker_of(http::Request const& request, bool has_cookie_credential, ClientRules const& rules) {
   Asker asker;
   asker.has_cookie_credential = has_cookie_credential;
@@ -150,12 +180,16 @@ bool nears_expiry(Facts const& facts, base::SteadyTime now) noexcept {
   return current_age(facts, now) >= facts.lifetime / 4 * 3;
 }
 
-bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random) noexcept {
-  auto const age = current_age(facts, now);
-  auto const left = facts.lifetime - age;
-  if (left <= Duration::zero() || !nears_expiry(facts, now)) return false;
+double early_refresh_chance(Facts const& facts, base::SteadyTime now) noexcept {
+  auto const left = facts.lifetime - current_age(facts, now);
+  if (left <= Duration::zero() || !nears_expiry(facts, now)) return 0;
   auto const fetch_time = static_cast<double>(std::max<Duration>(facts.fetch_time, least_fetch_time).count());
-  return fetch_time * -std::log(random) >= static_cast<double>(left.count());
+  return std::exp(-static_cast<double>(left.count()) / fetch_time);
+}
+
+bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random) noexcept {
+  auto const chance = early_refresh_chance(facts, now);
+  return chance > 0 && random <= chance;
 }
 
 }  // namespace weir::cache

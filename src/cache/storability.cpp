@@ -158,6 +158,7 @@ Facts facts_of(Matter const& m, double jitter) noexcept {
   facts.shared_explicitly = is_shared_explicitly(cc);
   facts.authorized = is_authorized(cc);
   facts.heuristic = m.lifetime.heuristic && !m.overridden;
+  facts.lifetime_source = m.overridden ? LifetimeSource::override_ttl : m.lifetime.source;
   facts.immutable = cc.immutable;
   facts.policy_not_in_head = m.policy.not_in_head;
   facts.date = date_of(m.exchange, m.times.response.wall);
@@ -174,6 +175,7 @@ void judge_keyed_read(Matter const& m, double jitter, Storability& s) noexcept {
   s.fresh_on_arrival = s.store && (s.keep || (!s.facts.no_cache && !stale));
   s.facts.no_cache = s.facts.no_cache && !s.keep;
   s.facts.lifetime = s.facts.initial_age + with_jitter(kept_for, m.freshness, jitter);
+  s.facts.lifetime_source = LifetimeSource::collapse_ttl;
   s.facts.stale_while_revalidate = s.facts.stale_if_error = base::Duration::zero();
 }
 

@@ -93,6 +93,17 @@ std::vector<std::string> selector_names(std::string_view selector) {
   return names;
 }
 
+std::vector<std::pair<std::string, std::optional<std::string>>> selecting_values(std::string_view selector) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> values;
+  while (auto const part = take_part(selector)) {
+    if (part->tag == tag::selecting)
+      values.emplace_back(part->bytes, std::nullopt);
+    else if (part->tag == tag::value && !values.empty())
+      values.back().second = part->bytes;
+  }
+  return values;
+}
+
 void append_variant_key(std::string_view primary_key, http::Fields request, std::vector<std::string> const& spec,
                         KeyRules const& rules, KeyBytes& out) {
   out.insert(out.end(), primary_key.begin(), primary_key.end());

@@ -128,7 +128,8 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
               epochs_,    memory_,  metrics_,
               mailboxes_, access_,  make_cdn_loop_id(setup_->settings.instance)},
       warmer_(shared_),
-      load_(std::move(load)) {
+      load_(std::move(load)),
+      explainer_(shared_) {
   apply_limits(setup_->settings);
   open_access_log();
   if (auto* const memory = dynamic_cast<store::MemoryStore*>(store_.get())) {
@@ -300,6 +301,10 @@ admin::Sources Daemon::admin_sources() {
     for (auto& key : keys) key.key = cache::describe_key(key.key);
     return keys;
   };
+  sources.explain = [this](proxy::Question const& question) { return explainer_.explain(question, setup()); };
+  sources.entries = [this](proxy::Question const& question, bool all_keys) {
+    return explainer_.entries(question, all_keys, setup());
+  };
   sources.purge = [this](proxy::PurgeOrder const& order) { return proxy::purge(shared_, setup()->settings, order); };
   sources.reload = [this] { return reload(); };
   sources.warm = [this](proxy::WarmOrder order) {
@@ -321,6 +326,7 @@ admin::Stats Daemon::stats() const {
   admin::Stats stats;
   stats.uptime = base::Clock::now() - started_.steady;
   stats.draining = shared_.draining.load(std::memory_order_relaxed);
+  stats.mode = label(shared_.mode.at(base::Clock::now()));
   stats.count(metrics_);
   stats.credential_cookies = shared_.cookie_names.top(most_cookie_names);
   stats.flights = flights_.flights();
@@ -329,6 +335,11 @@ admin::Stats Daemon::stats() const {
   stats.store_bytes = store.bytes;
   stats.store_max_bytes = store.capacity;
   stats.store_entries = store.entries;
+  stats.store_evicted = store.evicted_small + store.evicted_main;
+  if (valkey_ != nullptr) {
+    stats.store_type = "valkey";
+    stats.store_guard = store::label(valkey_->guard_state());
+  }
   auto const now = setup();
   for (auto const& [name, origin] : now->origins) {
     admin::OriginLine line;
@@ -336,6 +347,7 @@ admin::Stats Daemon::stats() const {
     line.reached = origin->reached.load(std::memory_order_relaxed);
     line.breaker = shield::label(origin->breaker.state());
     line.limiter = origin->limiter.stats();
+    line.limits = origin->settings.limiter;
     stats.origins.push_back(std::move(line));
   }
   return stats;

@@ -50,6 +50,7 @@ Options parse_options(int argc, char const* const* argv, char const* const* envi
   app.add_flag("-t,--test", test, "check the configuration, print every mistake, and end");
   app.add_flag("-T,--dump-config", dump, "print the effective configuration and end");
   app.set_version_flag("-V,--version", std::string("weir ") + std::string(observe::version));
+  app.footer("To a running Weir: weir purge|stats|explain|mode|reload|drain, each with --help");
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {

@@ -49,6 +49,11 @@ std::vector<std::size_t> Metrics::rows_of(std::vector<std::string> const& site_n
   return rows;
 }
 
+std::vector<std::string> Metrics::sites() const {
+  std::lock_guard const lock(gauges_mutex_);
+  return sites_;
+}
+
 std::uint64_t Metrics::total(Outcome outcome) const noexcept {
   std::uint64_t sum = 0;
   for (auto const& worker : workers_) {

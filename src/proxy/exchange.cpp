@@ -164,9 +164,11 @@ Exchange::Decision Exchange::decide(base::Now now) {
 Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   auto const& policy = *routed_.policy;
   auto const cookies = cache::classify_cookies(request_.fields, policy.key, policy.cookies);
-  if (!seen_) local_.metrics.cacheable.add();
-  if (!seen_ && cookies.has_credential) note_cookies();
-  if (!seen_ && policy.cookies.only_keyed) note_stripped_cookies();
+  if (!seen_ && !looks_only_) {
+    local_.metrics.cacheable.add();
+    if (cookies.has_credential) note_cookies();
+    if (policy.cookies.only_keyed) note_stripped_cookies();
+  }
   seen_ = true;
   if (cookies.has_credential && policy.cookies.mode == cache::CookieMode::bypass) return bypass(Forwarded::bypass);
   normalise_host();
@@ -199,9 +201,9 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.cache_status.hit = true;
     decision.cache_status.ttl = decision.reuse.ttl;
     if (while_revalidate) decision.cache_status.detail = observe::detail::stale_while_revalidate;
-    decision.refresh = while_revalidate || (fresh && !digest_ && policy.freshness.early_refresh &&
-                                            cache::nears_expiry(found.entry->facts(), now.steady) &&
-                                            cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
+    decision.refresh =
+        while_revalidate || (fresh && refreshes_early() && cache::nears_expiry(found.entry->facts(), now.steady) &&
+                             cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
     return decision;
   }
   if (asker_.only_if_cached) return refuse(504);
@@ -261,7 +263,9 @@ void Exchange::go_alone() {
 store::Lookup Exchange::look_up(base::Now now) {
   auto const& rules = routed_.policy->key;
   auto const peek = [&] {
-    return local_.shared.store.peek({cache::view(key_), hash_, http::Fields(forwarded_), &rules}, now);
+    store::Question question{cache::view(key_), hash_, http::Fields(forwarded_), &rules};
+    question.looks_only = looks_only_;
+    return local_.shared.store.peek(question, now);
   };
   auto found = peek();
   if (found.has_vary_spec && forwarded_.empty()) {
@@ -276,19 +280,26 @@ cache::Place Exchange::place() const noexcept {
   return {routed_.site->name, request_.authority, target_.path, target_.query, target_.has_query};
 }
 
+shield::FlightKey Exchange::flight_key() {
+  joined_selector_ = selector();
+  shield::FlightKey key{cache::view(key_), hash_, joined_selector_};
+  key.may_lead = !asker_.no_store;  // SRV-5
+  key.must_see = std::max(must_see_, must_see(local_.shared, place(), routed_.policy->key, cache::view(key_)));
+  return key;
+}
+
+bool Exchange::goes_alone_after(shield::Joined joined) const noexcept {
+  if (joined == shield::Joined::overflow) return routed_.policy->coalesce.on_overflow != config::Overflow::shed;
+  return joined == shield::Joined::may_not_lead;
+}
+
 shield::JoinResult Exchange::join(shield::SlotWaiter& waiter) {
   auto& flights = local_.shared.flights;
   if (decision_.what == What::join) {
-    joined_selector_ = selector();
-    auto const& rules = routed_.policy->coalesce.table;
-    shield::FlightKey key{cache::view(key_), hash_, joined_selector_};
-    key.may_lead = !asker_.no_store;  // SRV-5
-    key.must_see = std::max(must_see_, must_see(local_.shared, place(), routed_.policy->key, cache::view(key_)));
-    auto joined = flights.join(key, waiter, local_.worker, rules, base::Clock::now());
+    auto const key = flight_key();
+    auto joined = flights.join(key, waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
     if (joined.joined == shield::Joined::overflow) local_.metrics.coalesce_overflow.add();
-    bool const shed =
-        joined.joined == shield::Joined::overflow && routed_.policy->coalesce.on_overflow == config::Overflow::shed;
-    if (shed || (joined.joined != shield::Joined::overflow && joined.joined != shield::Joined::may_not_lead)) return joined;
+    if (!goes_alone_after(joined.joined)) return joined;
     go_alone();
   }
   shield::JoinResult alone;

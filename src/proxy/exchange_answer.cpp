@@ -301,13 +301,17 @@ asio::awaitable<After> Exchange::send_refusal() {
   co_return co_await send_own(answer, decision_.failed.status != 0 ? Outcome::error : Outcome::refused);
 }
 
+int Exchange::status_for(shield::FailureKind failure) const noexcept {
+  if (decision_.entry && decision_.entry->facts().must_revalidate) return 504;  // STL-3
+  return shield::status_of(failure);
+}
+
 asio::awaitable<After> Exchange::send_failure(shield::FailureKind failure) {
   auto const fault = upload_ ? upload_->client_fault() : BodyRead::end;
   OwnAnswer answer;
-  answer.status = shield::status_of(failure);
+  answer.status = status_for(failure);
   answer.proxy_error = shield::proxy_error(failure);
   if (fault != BodyRead::end) co_return co_await send_body_fault(fault);
-  if (decision_.entry && decision_.entry->facts().must_revalidate) answer.status = 504;  // STL-3
   if (answer.status == 503) answer.retry_after = 1 + static_cast<std::uint32_t>(local_.chance() * 5.0);
   bool const shed = failure == shield::FailureKind::queue_full || failure == shield::FailureKind::queue_timeout ||
                     failure == shield::FailureKind::breaker_open;

@@ -108,10 +108,6 @@ std::uint64_t count_hits(Shared& shared, config::Settings const& settings, std::
   return hits;
 }
 
-std::string_view label(cache::Invalidation mode) noexcept {
-  return mode == cache::Invalidation::hard ? "hard" : mode == cache::Invalidation::invalid ? "invalid" : "soft";
-}
-
 }  // namespace
 
 PurgeResult purge(Shared& shared, config::Settings const& settings, PurgeOrder const& order) {
@@ -129,7 +125,7 @@ PurgeResult purge(Shared& shared, config::Settings const& settings, PurgeOrder c
   auto& metrics = shared.metrics;
   (order.mode == cache::Invalidation::hard ? metrics.purges_hard : metrics.purges_soft).fetch_add(1);
   observe::log_info("purged", {{"id", result.number},
-                               {"mode", label(order.mode)},
+                               {"mode", cache::label(order.mode)},
                                {"first", result.applied_to.front()},
                                {"named", result.applied_to.size()}});
   return result;

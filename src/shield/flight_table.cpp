@@ -82,6 +82,19 @@ bool may_replace(Slot const& slot, Offer const& offer, CoalesceRules const& rule
          offer.under_way < rules.max_fetches_per_slot;
 }
 
+// The rule of `join`, apart from the bound on all flights.
+Joined decide(Slot const* slot, Offer const& offer, FlightKey const& key, CoalesceRules const& rules, bool may_add,
+              base::SteadyTime now) noexcept {
+  if (offer.readable) return Joined::read_now;
+  bool const crowded = (slot ? slot->waiting : 0) >= rules.max_waiters;
+  if (may_add && !crowded && key.may_lead && (!offer.newest || may_replace(*slot, offer, rules, now)))
+    return Joined::leading;
+  if (offer.head_awaited && !crowded) return Joined::waiting;
+  // No other may be started yet, and its head has been told: there is nothing to wait for but its bytes.
+  if (offer.stalled) return Joined::read_now;
+  return !key.may_lead && !offer.head_awaited ? Joined::may_not_lead : Joined::overflow;
+}
+
 // One more flight, exact over all shards; given back unless kept.
 class Reservation {
  public:
@@ -191,13 +204,8 @@ JoinResult FlightTable::join_slot(FlightKey const& key, SlotWaiter& waiter, std:
   auto const offer = slot ? look(*slot, must_see, rules.leader_max_age, now) : Offer{};
   JoinResult result;
   if (offer.newest && offer.newest->flight->take_from_background()) in_background = base::Ref<Flight>(offer.newest->flight);
-  if (offer.readable) {
-    result.joined = Joined::read_now;
-    result.flight = Interest(offer.readable);
-    return result;
-  }
-  auto const crowded = (slot ? slot->waiting : 0) >= rules.max_waiters;
-  if (!crowded && key.may_lead && (!offer.newest || may_replace(*slot, offer, rules, now))) {
+  result.joined = decide(slot, offer, key, rules, true, now);
+  if (result.joined == Joined::leading) {
     Reservation reserved(count_, rules.max_flights);
     if (reserved.granted()) {
       auto flight = impl_->make_flight(worker, must_see);
@@ -209,21 +217,30 @@ JoinResult FlightTable::join_slot(FlightKey const& key, SlotWaiter& waiter, std:
       lead_by(waiter, result.ticket);
       slot->last_start = now;
       wait_on(*slot, waiter, must_see);
-      result.joined = Joined::leading;
       return result;
     }
+    result.joined = decide(slot, offer, key, rules, false, now);
   }
-  if (offer.head_awaited && !crowded) {
-    wait_on(*slot, waiter, must_see);
-    result.joined = Joined::waiting;
-  } else if (offer.stalled) {
-    // No other may be started yet, and its head has been told: there is nothing to wait for but its bytes.
-    result.joined = Joined::read_now;
-    result.flight = Interest(offer.stalled);
-  } else if (!key.may_lead && !offer.head_awaited) {
-    result.joined = Joined::may_not_lead;
-  }
+  if (result.joined == Joined::waiting) wait_on(*slot, waiter, must_see);
+  if (result.joined == Joined::read_now) result.flight = Interest(offer.readable ? offer.readable : offer.stalled);
   return result;
+}
+
+Foreseen FlightTable::foresee(FlightKey const& key, CoalesceRules const& rules, base::SteadyTime now) const {
+  auto const& shard = std::as_const(*impl_).shard(key.hash);
+  std::lock_guard const lock(shard.mutex);
+  auto const* slot = shard.find(key);
+  auto const must_see = std::max(key.must_see, slot ? slot->overruled_below : 0);
+  auto const offer = slot ? look(*slot, must_see, rules.leader_max_age, now) : Offer{};
+  Foreseen foreseen;
+  foreseen.joined = decide(slot, offer, key, rules, flights() < rules.max_flights, now);
+  if (slot) foreseen.waiters = slot->waiting;
+  foreseen.fetches = offer.under_way;
+  if (!offer.newest) return foreseen;
+  foreseen.received = offer.newest->flight->size();
+  foreseen.head = !offer.newest->silent();
+  foreseen.started = offer.newest->flight->started();
+  return foreseen;
 }
 
 std::optional<LeaderTicket> FlightTable::lead_for_nobody(FlightKey const& key, std::uint16_t worker,

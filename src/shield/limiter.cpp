@@ -69,15 +69,25 @@ class Lane {
       partitions_.erase(found);
   }
 
+  bool has_room_for(Partition const& partition) const noexcept { return taken_ < capacity_ && partition.held < share_; }
+  bool has_background_room_for(Partition const& partition) const noexcept {
+    return taken_ < for_background_ && partition.background < partition_background_ && has_room_for(partition);
+  }
+  // As it stands; one that is not known holds nothing.
+  Partition const& known(std::uint64_t id) const noexcept {
+    static Partition const idle{};
+    auto const found = partitions_.find(id);
+    return found == partitions_.end() ? idle : found->second;
+  }
   bool take(Partition& partition) noexcept {
-    if (taken_ >= capacity_ || partition.held >= share_) return false;
+    if (!has_room_for(partition)) return false;
     WEIR_ASSERT(partition.queue.empty());
     ++taken_;
     ++partition.held;
     return true;
   }
   bool take_background(Partition& partition) noexcept {
-    if (taken_ >= for_background_ || partition.background >= partition_background_ || !take(partition)) return false;
+    if (!has_background_room_for(partition) || !take(partition)) return false;
     ++background_;
     ++partition.background;
     return true;
@@ -235,6 +245,13 @@ struct Limiter::Impl {
     uploads.set_bounds(rules.max_uploads, rules);
   }
   Lane& lane(PermitClass permit_class) noexcept { return permit_class == PermitClass::upload ? uploads : fetches; }
+  Lane const& lane(PermitClass permit_class) const noexcept {
+    return permit_class == PermitClass::upload ? uploads : fetches;
+  }
+  bool queue_is_full(std::uint64_t id) const noexcept {
+    return fetches.queued() + uploads.queued() >= rules.max_queue ||
+           fetches.queued_of(id) + uploads.queued_of(id) >= std::max(rules.max_queue / 4, 1U);
+  }
   void note_peak() noexcept { most_at_once = std::max(most_at_once, fetches.taken()); }
 
   Acquire take_stream() noexcept {
@@ -246,9 +263,7 @@ struct Limiter::Impl {
     auto& chosen_lane = lane(waiter.permit_class);
     auto& partition = chosen_lane.partition(waiter.partition);
     if (chosen_lane.take(partition)) return Acquire::granted;
-    auto const quarter = std::max(rules.max_queue / 4, 1U);
-    if (fetches.queued() + uploads.queued() >= rules.max_queue ||
-        fetches.queued_of(waiter.partition) + uploads.queued_of(waiter.partition) >= quarter) {
+    if (queue_is_full(waiter.partition)) {
       chosen_lane.forget_idle(waiter.partition);
       return Acquire::queue_full;
     }
@@ -339,6 +354,23 @@ Acquire Limiter::acquire(PermitWaiter& waiter) noexcept {
   }
   if (result == Acquire::granted) grant(waiter);
   return result;
+}
+
+Acquire Limiter::foresee(PermitClass permit_class, std::uint64_t partition) const noexcept {
+  auto const& impl = *impl_;
+  std::lock_guard const lock(impl.mutex);
+  auto const& lane = impl.lane(permit_class);
+  switch (permit_class) {
+    case PermitClass::stream:
+      return impl.streams < impl.rules.max_streams ? Acquire::granted : Acquire::queue_full;
+    case PermitClass::background:
+      return lane.has_background_room_for(lane.known(partition)) ? Acquire::granted : Acquire::not_now;
+    case PermitClass::fetch:
+    case PermitClass::upload:
+      break;
+  }
+  if (lane.has_room_for(lane.known(partition))) return Acquire::granted;
+  return impl.queue_is_full(partition) ? Acquire::queue_full : Acquire::queued;
 }
 
 void Limiter::grant(PermitWaiter& waiter) noexcept {

@@ -4,6 +4,10 @@
 
 namespace weir::store {
 
+std::string_view label(GuardState state) noexcept {
+  return state == GuardState::closed ? "closed" : state == GuardState::half_open ? "half-open" : "open";
+}
+
 bool Guard::admits(base::SteadyTime now) noexcept {
   if (state_.load(std::memory_order_acquire) == GuardState::closed) return true;
   std::lock_guard const lock(mutex_);

@@ -96,6 +96,12 @@ std::size_t MemoryStore::invalidate(std::string_view key, std::uint64_t hash, ca
   return impl_->shard(hash).invalidate(key, hash, mode, number, record_until, now);
 }
 
+Variants MemoryStore::variants(std::string_view key, std::uint64_t hash, base::Now now) const {
+  auto found = impl_->shard(hash).variants(key, hash, now);
+  found.vary = impl_->shard(hash).vary_spec(key, hash);
+  return found;
+}
+
 void MemoryStore::visit(std::function<void(cache::StoredResponse const&)> const& call) const {
   for (auto const& shard : impl_->shards)
     for (auto const& entry : shard.entries()) call(*entry);

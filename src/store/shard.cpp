@@ -77,8 +77,10 @@ Lookup Shard::peek(Question const& question, base::Now now) noexcept {
       [&](KeyRecord& of_key) { record = &of_key; });
 
   if (best != nullptr) {
-    count_use(best->hook);
-    if (found.has_vary_spec) index_.move_to_front(best->hook);
+    if (!question.looks_only) {
+      count_use(best->hook);
+      if (found.has_vary_spec) index_.move_to_front(best->hook);
+    }
     found.entry = best;
   }
   if (record != nullptr) {

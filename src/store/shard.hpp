@@ -96,6 +96,7 @@ class alignas(64) Shard {
   // Looks at about `max_nodes`, fewer when enough was dropped for one hold of the mutex.
   Swept sweep(base::Now now, std::size_t max_nodes) noexcept;
 
+  Variants variants(std::string_view key, std::uint64_t hash, base::Now now) const;  // without the spec
   std::vector<cache::Entry> entries() const;
   std::vector<Kept> kept();
   void add_to(StoreStats& stats) const noexcept;
@@ -103,7 +104,7 @@ class alignas(64) Shard {
  private:
   // Calls visit(entry) or visit(record) for each node under the key, the entry used last first; `visit` may drop the node.
   template <class OnEntry, class OnRecord>
-  void for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) noexcept;
+  void for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) const noexcept;
   struct Judged {
     Put put = Put::not_newer;
     cache::StoredResponse const* same = nullptr;  // the variant that it replaces

@@ -72,6 +72,24 @@ std::size_t Shard::invalidate(std::string_view key, std::uint64_t hash, cache::I
   return hit;
 }
 
+Variants Shard::variants(std::string_view key, std::uint64_t hash, base::Now now) const {
+  Variants found;
+  std::lock_guard const lock(mutex_);
+  KeyRecord const* record = nullptr;
+  for_each(
+      key, hash,
+      [&](cache::StoredResponse const& entry) {
+        if (entry.hook.keep_until > now.steady) found.entries.push_back({cache::Entry(&entry), {}, entry.hook.keep_until});
+      },
+      [&](KeyRecord const& of_key) { record = &of_key; });
+  if (record == nullptr) return found;
+  for (auto& variant : found.entries) variant.overrule = record->overrule(variant.entry->facts().purge_number);
+  found.marked_until = record->marker_until;
+  found.failed_until = record->failed_until;
+  found.failed = record->failed;
+  return found;
+}
+
 KeyRecord* Shard::find_record(std::string_view key, std::uint64_t hash) noexcept {
   KeyRecord* found = nullptr;
   for_each(

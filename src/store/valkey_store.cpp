@@ -173,6 +173,10 @@ std::size_t ValkeyStore::invalidate(std::string_view key, std::uint64_t hash, ca
   return impl_->near.invalidate(key, hash, mode, number, record_until, now);
 }
 
+Variants ValkeyStore::variants(std::string_view key, std::uint64_t hash, base::Now now) const {
+  return impl_->near.variants(key, hash, now);
+}
+
 void ValkeyStore::visit(std::function<void(cache::StoredResponse const&)> const& call) const { impl_->near.visit(call); }
 
 StoreStats ValkeyStore::stats() const noexcept { return impl_->near.stats(); }

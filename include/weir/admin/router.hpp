@@ -56,4 +56,7 @@ class Router {
 // escaped.
 std::optional<std::string> query_value(std::string_view query, std::string_view name);
 
+// All of them, in order; nothing if one is badly escaped.
+std::optional<std::vector<std::string>> query_values(std::string_view query, std::string_view name);
+
 }  // namespace weir::admin

@@ -26,6 +26,9 @@ struct StartError {
   std::string text;  // a sentence that names the setting
 };
 
+// What stands in a file that admin.token_file names, without the end of its line; empty for no file.
+boost::system::result<std::string, StartError> read_token(std::string const& file);
+
 class Server {
  public:
   // Listens and starts the thread. A listener that is empty or "off" is not opened; with neither there is no thread.

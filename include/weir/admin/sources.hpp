@@ -17,6 +17,7 @@
 #include "weir/observe/cookie_names.hpp"
 #include "weir/observe/hot_keys.hpp"
 #include "weir/observe/metrics.hpp"
+#include "weir/proxy/explain.hpp"
 #include "weir/proxy/purge.hpp"
 #include "weir/proxy/warm.hpp"
 #include "weir/shield/limiter.hpp"
@@ -37,21 +38,37 @@ struct OriginLine {
   bool reached = false;            // answered anything since the start
   std::string breaker = "closed";  // closed, half-open, open
   shield::Limiter::Stats limiter;
+  shield::LimiterRules limits;
+};
+
+struct SiteLine {
+  std::string name;
+  std::array<std::uint64_t, observe::outcome_count> requests{};
 };
 
 struct Stats {
   base::Duration uptime{};
   bool draining = false;
+  std::string mode = "normal";  // MODE-1
   std::array<std::uint64_t, observe::outcome_count> requests{};
+  std::vector<SiteLine> sites{};
   std::uint64_t coalesced = 0, fetches = 0;
+  std::array<std::uint64_t, observe::fetch_class_count> fetches_by_class{};
+  std::array<std::uint64_t, observe::fetch_result_count> fetches_by_result{};
+  std::array<std::uint64_t, observe::shed_reason_count> shed{};
+  std::array<std::uint64_t, observe::stale_reason_count> stale_served{};
+  std::int64_t connections = 0;      // of clients, open
+  std::int64_t origin_inflight = 0;  // fetches with a permit
   std::uint64_t flights = 0, waiting = 0;
-  std::uint64_t store_bytes = 0, store_max_bytes = 0, store_entries = 0;
+  std::string store_type = "memory";  // or valkey: then bytes and entries are of the near tier
+  std::string store_guard{};          // closed, half-open, open; empty: no shared store
+  std::uint64_t store_bytes = 0, store_max_bytes = 0, store_entries = 0, store_evicted = 0;
   std::vector<OriginLine> origins;
-  std::uint64_t cacheable = 0, with_credential_cookie = 0;     // requests (FWD-3)
+  std::uint64_t cacheable = 0, with_credential_cookie = 0;      // requests (FWD-3)
   std::vector<observe::CookieNames::Row> credential_cookies{};  // the most frequent names
 
-  // Fills all counts of requests, coalesced and fetches.
-  void count(observe::Metrics const& metrics) noexcept;
+  // Fills all that the workers count.
+  void count(observe::Metrics const& metrics);
 };
 
 struct Readiness {
@@ -76,6 +93,8 @@ struct Sources {
   std::function<Stats()> stats;
   std::function<Readiness()> readiness;
   std::function<std::vector<observe::HotKey>(observe::Hot what, std::size_t at_most)> hot;  // keys readable
+  std::function<proxy::Explanation(proxy::Question const& question)> explain;
+  std::function<std::vector<proxy::Explainer::Held>(proxy::Question const& question, bool all_keys)> entries;
   std::function<proxy::PurgeResult(proxy::PurgeOrder const&)> purge;
   std::function<Reloaded()> reload;  // waits until all workers have it
   std::function<proxy::WarmBegun(proxy::WarmOrder)> warm;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 #include "weir/base/clock.hpp"
 
@@ -14,6 +15,20 @@ struct Slice {
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
 };
+
+// Where a lifetime came from, for explain. In the order of FRS-1.
+enum class LifetimeSource : std::uint8_t {
+  unknown,  // none, or another node's
+  s_maxage,
+  max_age,
+  expires,
+  last_modified,  // guessed
+  default_ttl,
+  override_ttl,
+  collapse_ttl,
+  conflict,  // directives that contradict each other: none
+};
+std::string_view label(LifetimeSource source) noexcept;  // "s-maxage", as the directive, field or setting is called
 
 struct Facts {
   // In one word, as there may be millions.
@@ -27,6 +42,7 @@ struct Facts {
   bool heuristic : 1 = false;              // lifetime was guessed
   bool immutable : 1 = false;              // RFC 8246
   bool policy_not_in_head : 1 = false;     // it came from Weir-Cache-Control, which the stored head does not carry
+  LifetimeSource lifetime_source : 4 = LifetimeSource::unknown;
   std::chrono::duration<std::uint32_t, std::milli> fetch_time{};  // request to end of head; for early refresh
 
   // Freshness (FRS-1). All on the monotonic clock.

@@ -30,6 +30,7 @@ struct Lifetime {
   base::Duration value{};      // before jitter; 0 to 2^31 s
   bool is_explicit = false;    // the origin gave an expiration time, even a past or broken one
   bool heuristic = false;
+  LifetimeSource source = LifetimeSource::unknown;
 };
 // FRS-1 without `override_ttl`. Explicit: s-maxage, max-age, Expires minus Date; conflicting or broken ones are 0. Else, where
 // the status or `public` permits a guess: a share of the age since Last-Modified, else `default_ttl`.

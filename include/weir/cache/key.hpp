@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <boost/container/small_vector.hpp>
@@ -56,6 +57,8 @@ KeyUrl url_of(std::string_view key) noexcept;
 
 // For /v1/flights, logs and explain: "GET http://host/path?query" with keyed fields behind it. Never parsed.
 std::string describe_key(std::string_view key);
+// The same in pieces: "host" and its value, "header x-tenant" and its value, or nothing where the request had none.
+std::vector<std::pair<std::string, std::optional<std::string>>> key_parts(std::string_view key);
 // The partition of LIM-2: scheme, host and path without the query, as a slice-free copy.
 std::string partition_of(std::string_view key);
 

@@ -49,6 +49,8 @@ enum class ReuseReason : std::uint8_t {
   request_max_stale, within_stale_while_revalidate, authorization, cookie, bypass_mode,
 };
 std::string_view label(ReuseReason reason) noexcept;
+std::string_view label(Verdict verdict) noexcept;
+std::string_view label(Invalidation mode) noexcept;
 
 struct Reuse {
   Verdict verdict = Verdict::must_validate;
@@ -64,6 +66,8 @@ Reuse reuse(Asker const& asker, Facts const& facts, Overrule const& overrule, ba
 base::Duration current_age(Facts const& facts, base::SteadyTime now) noexcept;
 // FRS-3: past 75 % of its lifetime; before that no hit asks for a refresh.
 bool nears_expiry(Facts const& facts, base::SteadyTime now) noexcept;
+// FRS-3: how likely a hit starts a refresh now, 0 to 1.
+double early_refresh_chance(Facts const& facts, base::SteadyTime now) noexcept;
 // FRS-3: `random` in (0, 1].
 bool wants_early_refresh(Facts const& facts, base::SteadyTime now, double random) noexcept;
 

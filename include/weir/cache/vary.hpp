@@ -4,8 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "weir/cache/key.hpp"
@@ -31,6 +33,8 @@ VaryNames vary_names(http::Fields response, KeyRules const& rules);
 void append_selector(http::Fields request, std::vector<std::string> const& names, KeyRules const& rules, SelectorBytes& out);
 // Whether `request` selects what `selector` was made for: RFC 9111 4.1. Does not allocate for values up to 256 bytes.
 bool selects(http::Fields request, std::string_view selector, KeyRules const& rules);
+// What a selector says, for people: names in order, and the value, or nothing where the request had no such field.
+std::vector<std::pair<std::string, std::optional<std::string>>> selecting_values(std::string_view selector);
 // The names in a selector, in order.
 std::vector<std::string> selector_names(std::string_view selector);
 

@@ -106,6 +106,7 @@ class Daemon {
   std::vector<std::uint64_t> seen_turns_;  // the draining thread's
   base::SteadyTime miss_window_began_{};   // the first worker's, once it runs
   std::atomic<bool> drain_requested_{false};
+  proxy::Explainer explainer_;
   std::unique_ptr<admin::Server> admin_;
 };
 

@@ -181,6 +181,9 @@ class Metrics {
   std::uint64_t total_not_stored(cache::NotStored reason) const noexcept;
   std::uint64_t total_cacheable() const noexcept;
   std::uint64_t total_with_credential_cookie() const noexcept;
+  // For what sums in its own way; the counters may be read from any thread.
+  std::vector<std::unique_ptr<WorkerMetrics>> const& workers() const noexcept { return workers_; }
+  std::vector<std::string> sites() const;  // by row
 
  private:
   std::vector<std::unique_ptr<WorkerMetrics>> workers_;

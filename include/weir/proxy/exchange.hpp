@@ -12,6 +12,7 @@
 #include "weir/cache/reuse.hpp"
 #include "weir/proxy/answer.hpp"
 #include "weir/proxy/context.hpp"
+#include "weir/proxy/explanation.hpp"
 #include "weir/proxy/fetch.hpp"
 #include "weir/proxy/routing.hpp"
 
@@ -50,6 +51,16 @@ class Exchange {
     std::string_view why;
   };
   asio::awaitable<Warmed> warm();
+
+  // OBS-3: what would become of the request that began, by the very functions that answer it. Nothing is joined, fetched,
+  // waited for or changed, and no use is counted; the exchange is good for nothing else after it.
+  Explanation explain();
+  // After it: what this process holds under a key of the same URL, with all that was said about it, and whether there may be
+  // other such keys.
+  store::Variants held(std::string_view key);
+  bool keys_more_than_url() const noexcept {
+    return cache::keys_more_than_url(routed_.policy->key) || routed_.policy->collapse_body.key_body;
+  }
 
  private:
   // gather: the body is keyed, read it first
@@ -100,6 +111,7 @@ class Exchange {
   void note_cookies() noexcept;
   void note_stripped_cookies() noexcept;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
+  bool refreshes_early() const noexcept { return !digest_ && routed_.policy->freshness.early_refresh; }
   void go_alone();
   store::Lookup look_up(base::Now now);
   cache::Place place() const noexcept;
@@ -111,7 +123,14 @@ class Exchange {
   asio::awaitable<BodyRead> gather_body();
   void carry_body(FetchOrder& order) const;
 
+  void explain_stored(Explanation& told);
+  void foresee(Explanation& told);
+  void foresee_fetch(Explanation& told);
+  void foresee_failure(shield::FailureKind failure, Explanation& told);
+
   std::string selector();
+  shield::FlightKey flight_key();
+  bool goes_alone_after(shield::Joined joined) const noexcept;
   shield::JoinResult join(shield::SlotWaiter& waiter);
   asio::awaitable<News> join_or_fetch();
   void start_upload();
@@ -144,6 +163,7 @@ class Exchange {
   asio::awaitable<After> send_redirect();
   bool may_purge() const;
   asio::awaitable<After> send_purge();
+  int status_for(shield::FailureKind failure) const noexcept;
   asio::awaitable<After> send_failure(shield::FailureKind failure);
   asio::awaitable<After> send_body_fault(BodyRead fault);
   asio::awaitable<After> send_own(OwnAnswer answer, observe::Outcome outcome);
@@ -165,6 +185,7 @@ class Exchange {
   bool is_edited_ = false;
   bool identity_forbidden_ = false;     // KEY-5
   bool seen_ = false;                   // edited and counted: `decide` may be called again
+  bool looks_only_ = false;             // `explain`
   base::Now came_;
   Snapshot const* snapshot_ = nullptr;
   config::Settings const* settings_ = nullptr;  // of `snapshot_`; both kept alive by `settings_hold_` from `hold_request` on

@@ -166,6 +166,16 @@ struct FlightRow {  // for /v1/flights
   std::optional<base::SteadyTime> started;
 };
 
+// What a newcomer would find; nothing is done.
+struct Foreseen {
+  Joined joined = Joined::overflow;
+  std::uint32_t waiters = 0;                // on the slot
+  std::uint32_t fetches = 0;                // under way there that this newcomer may use
+  std::uint64_t received = 0;               // body bytes of the newest of them
+  bool head = false;                        // it has one
+  std::optional<base::SteadyTime> started;  // it, with its permit
+};
+
 class FlightTable {
  public:
   FlightTable(Waker& waker, cache::MemoryAccount& account, cache::PurgeNumber& purges);
@@ -176,6 +186,9 @@ class FlightTable {
   // nothing has changed.
   JoinResult join(FlightKey const& key, SlotWaiter& waiter, std::uint16_t worker, CoalesceRules const& rules,
                   base::SteadyTime now);
+
+  // What `join` would say now; joins nothing.
+  Foreseen foresee(FlightKey const& key, CoalesceRules const& rules, base::SteadyTime now) const;
 
   // FWD-7: work for nobody, with its permit in hand. Nothing where a fetch is under way that a newcomer could use, or where
   // max_flights are: then there is nothing to do. Who joins the flight makes it foreground. Throws std::bad_alloc.

@@ -77,6 +77,8 @@ class Limiter {
   ~Limiter();
   // granted: waiter.permit is set. queued: the waiter is linked. queue_full: also streams beyond max_streams, and no memory.
   Acquire acquire(PermitWaiter& waiter) noexcept;
+  // What `acquire` would say now; takes nothing.
+  Acquire foresee(PermitClass permit_class, std::uint64_t partition) const noexcept;
   // True: it was linked and now is free. False: chosen, its post is on the way.
   bool cancel(PermitWaiter& waiter) noexcept;
   void refuse_all() noexcept;

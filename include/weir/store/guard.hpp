@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 
 #include "weir/base/clock.hpp"
 
 namespace weir::store {
 
 enum class GuardState : std::uint8_t { open, half_open, closed };
+std::string_view label(GuardState state) noexcept;  // "half-open"
 
 class Guard {
  public:

@@ -42,6 +42,7 @@ class MemoryStore final : public Store {
                         base::Now now) noexcept override;
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept override;
+  Variants variants(std::string_view key, std::uint64_t hash, base::Now now) const override;
   void visit(std::function<void(cache::StoredResponse const&)> const& call) const override;
   void visit_kept(std::function<void(Kept const&)> const& call) const;  // as `visit`, for a snapshot (MEM-2)
   StoreStats stats() const noexcept override;

@@ -28,6 +28,7 @@ struct Question {
   // For `find`: the fetch that asks, its place among those of the process (cache::Facts::began), and its worker.
   std::uint64_t began = 0;
   std::uint16_t worker = 0;
+  bool looks_only = false;  // for `peek` by an operator: counts as no use
 };
 
 // NEG-1: what is remembered of a failure; status 0: nothing.
@@ -46,6 +47,20 @@ struct Lookup {
   // `find` in a shared store: the highest purge number that it told of; what is fetched from now on began after it.
   std::uint64_t number = 0;
   std::uint64_t url_number = 0;  // the same of what invalidated its URL, where more than the URL is keyed (SRV-6)
+};
+
+// What this process holds under a primary key, for operators.
+struct Variant {
+  cache::Entry entry;
+  cache::Overrule overrule;  // what was said about it under its key (epochs are not in it)
+  base::SteadyTime keep_until{};
+};
+struct Variants {
+  std::vector<Variant> entries;     // the one used last first
+  std::vector<std::string> vary;    // the spec
+  base::SteadyTime marked_until{};  // a hit-for-miss marker; in the past: none
+  base::SteadyTime failed_until{};  // NEG-1; in the past: nothing
+  Failed failed;
 };
 
 enum class Put : std::uint8_t {
@@ -115,6 +130,9 @@ class Store {
   virtual boost::asio::awaitable<Turn> take_turn(TurnRequest request);
   // Nothing is on its way that nobody waits for; a drain waits for that.
   virtual bool is_idle() const noexcept { return true; }
+
+  // For operators: changes nothing, and counts as no use.
+  virtual Variants variants(std::string_view key, std::uint64_t hash, base::Now now) const = 0;
 };
 
 }  // namespace weir::store

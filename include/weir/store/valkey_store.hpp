@@ -59,6 +59,7 @@ class ValkeyStore : public Store {
                         base::Now now) noexcept override;
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept override;
+  Variants variants(std::string_view key, std::uint64_t hash, base::Now now) const override;
   void visit(std::function<void(cache::StoredResponse const&)> const& call) const override;
   StoreStats stats() const noexcept override;
   std::size_t sweep(base::Now now, std::size_t max_nodes = 4096) noexcept override;

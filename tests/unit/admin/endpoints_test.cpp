@@ -83,9 +83,14 @@ TEST_F(Endpoints, FlightsTakeALimit) {  // OBS-3
 }
 
 TEST_F(Endpoints, StatsTellTheWholeStory) {  // OBS-3
-  observe::Metrics metrics(1, {"default"});
+  observe::Metrics metrics(2, {"default", "shop"});
   for (int i = 0; i < 3; ++i) metrics.worker(0).request(0, observe::Outcome::hit);
-  metrics.worker(0).request(0, observe::Outcome::miss);
+  metrics.worker(1).request(1, observe::Outcome::miss);
+  metrics.worker(0).shed[static_cast<std::size_t>(observe::ShedReason::breaker_open)].add(2);
+  metrics.worker(1).stale_served[static_cast<std::size_t>(observe::StaleReason::if_error)].add(4);
+  metrics.worker(0).connections = 20;
+  metrics.worker(1).connections = 1;
+  metrics.worker(1).origin_inflight = 6;
   metrics.worker(0).coalesced.add(5);
   metrics.worker(0).fetch(observe::FetchClass::miss, observe::FetchResult::ok);
   stats_.count(metrics);
@@ -96,8 +101,14 @@ TEST_F(Endpoints, StatsTellTheWholeStory) {  // OBS-3
   stats_.store_bytes = 9;
   stats_.store_max_bytes = 10;
   stats_.store_entries = 11;
-  stats_.origins.push_back(
-      {.name = "app", .reached = true, .breaker = "half-open", .limiter = {.fetches = 12, .queued = 13}});
+  stats_.store_type = "valkey";
+  stats_.store_guard = "half-open";
+  stats_.store_evicted = 14;
+  stats_.origins.push_back({.name = "app",
+                            .reached = true,
+                            .breaker = "half-open",
+                            .limiter = {.fetches = 12, .queued = 13},
+                            .limits = {.max_concurrent = 15}});
   open();
   auto const response = get("/v1/stats");
   EXPECT_EQ(response.status, 200);
@@ -108,7 +119,20 @@ TEST_F(Endpoints, StatsTellTheWholeStory) {  // OBS-3
   EXPECT_EQ(value.at("requests").at("total").as_int64(), 4);
   EXPECT_EQ(value.at("requests").at("by_outcome").at("hit").as_int64(), 3);
   EXPECT_EQ(value.at("requests").at("by_outcome").as_object().size(), observe::outcome_count);
+  EXPECT_EQ(value.at("requests").at("by_site").at("default").at("hit").as_int64(), 3);
+  EXPECT_EQ(value.at("requests").at("by_site").at("default").at("miss").as_int64(), 0);
+  EXPECT_EQ(value.at("requests").at("by_site").at("shop").at("miss").as_int64(), 1);
   EXPECT_EQ(value.at("share_without_fetch").as_double(), 0.75);
+  EXPECT_EQ(value.at("mode").as_string(), "normal");
+  EXPECT_EQ(value.at("connections").as_int64(), 21);
+  EXPECT_EQ(value.at("fetches").at("in_flight").as_int64(), 6);
+  EXPECT_EQ(value.at("fetches").at("by_class").at("miss").as_int64(), 1);
+  EXPECT_EQ(value.at("fetches").at("by_result").at("ok").as_int64(), 1);
+  EXPECT_EQ(value.at("shed").at("breaker-open").as_int64(), 2);
+  EXPECT_EQ(value.at("stale_served").at("if-error").as_int64(), 4);
+  EXPECT_EQ(value.at("store").at("type").as_string(), "valkey");
+  EXPECT_EQ(value.at("store").at("guard").as_string(), "half-open");
+  EXPECT_EQ(value.at("store").at("evicted").as_int64(), 14);
   EXPECT_EQ(value.at("coalesced").as_int64(), 5);
   EXPECT_EQ(value.at("origin_fetches").as_int64(), 1);
   EXPECT_EQ(value.at("flights").at("under_way").as_int64(), 7);
@@ -123,6 +147,7 @@ TEST_F(Endpoints, StatsTellTheWholeStory) {  // OBS-3
   EXPECT_EQ(origin.at("breaker").as_string(), "half-open");
   EXPECT_EQ(origin.at("limiter").at("fetches").as_int64(), 12);
   EXPECT_EQ(origin.at("limiter").at("queued").as_int64(), 13);
+  EXPECT_EQ(origin.at("limiter").at("max_concurrent").as_int64(), 15);
 }
 
 TEST_F(Endpoints, StatsBeforeTheFirstRequest) {  // OBS-3

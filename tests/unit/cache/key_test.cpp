@@ -116,6 +116,21 @@ TEST(Key, IsDescribedForPeople) {
   EXPECT_EQ(describe_key("not a key"), "");
 }
 
+TEST(Key, IsTakenApartForPeople) {  // OBS-3
+  KeyRules rules;
+  rules.headers = {"x-tenant", "x-none"};
+  rules.cookies = {"lang"};
+  std::vector<std::pair<std::string, std::optional<std::string>>> const parts{{"method", "GET"},
+                                                                              {"scheme", "http"},
+                                                                              {"host", "a"},
+                                                                              {"path", "/a"},
+                                                                              {"query", "b"},
+                                                                              {"header x-tenant", "t"},
+                                                                              {"header x-none", std::nullopt},
+                                                                              {"cookie lang", "d\\xe9, f"}};
+  EXPECT_EQ(key_parts(key_of(WireRequest("HEAD /a?b\nHost: A\nX-Tenant: t\nCookie: lang=d\xE9; lang=f"), rules)), parts);
+}
+
 TEST(Key, PartitionIsWithoutQueryAndKeyedFields) {  // LIM-2
   EXPECT_EQ(partition_of(key_of(WireRequest("GET /a/b?c\nHost: A"))), "http://a/a/b");
   EXPECT_EQ(partition_of(key_of(WireRequest("POST https://h:8443/x"))), "https://h:8443/x");

@@ -135,6 +135,8 @@ TEST(Vary, SelectorIsReadBack) {
   auto const selector = selector_of(wire.fields(), {"a", "b"});
   EXPECT_EQ(selector_names(selector), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(selector_names("").empty());
+  std::vector<std::pair<std::string, std::optional<std::string>>> const values{{"a", "1"}, {"b", std::nullopt}};
+  EXPECT_EQ(selecting_values(selector), values);
   EXPECT_TRUE(selects(wire.fields(), "", {}));
   EXPECT_FALSE(selects(wire.fields(), "junk", {}));
   EXPECT_FALSE(selects(wire.fields(), selector.substr(0, selector.size() - 1), {}));
