@@ -42,7 +42,9 @@ void expect_agreement(bj::object const& told, Response const& came) {
   EXPECT_EQ(foretold.fwd(), status.fwd());
   EXPECT_EQ(foretold.detail(), status.detail());
   EXPECT_EQ(decision == "join", status.collapsed());
-  if (foretold.ttl()) EXPECT_LE(std::abs(*foretold.ttl() - *status.ttl()), 1);  // a second may have passed
+  if (foretold.ttl()) {
+    EXPECT_LE(std::abs(*foretold.ttl() - *status.ttl()), 1);  // a second may have passed
+  }
 }
 
 // One situation: an answer that is stored, what happens to it, and a request.
@@ -127,7 +129,9 @@ void play(Situation const& row) {
   EXPECT_EQ(told.at("reuse").is_null() ? "" : text(told.at("reuse").at("reason")), row.reason);
   EXPECT_FALSE(text(told.at("why")).empty());
   expect_agreement(told, Client(weir.port()).request(row.method, "/x", row.asks));
-  if (row.decision != "stale") EXPECT_EQ(origin.calls() - calls, row.decision == "fetch" ? 1U : 0U);
+  if (row.decision != "stale") {
+    EXPECT_EQ(origin.calls() - calls, row.decision == "fetch" ? 1U : 0U);
+  }
 }
 
 // OBS-3: for every row of the reuse table, and for what decides before it is asked.
