@@ -104,7 +104,7 @@ TEST(Warm, WaitsForPermitsBehindEveryone) {
   ASSERT_TRUE(origin.waits_for_calls(1));
   warm(weir, order_of(numbered(30)));
   ASSERT_TRUE(origin.waits_for_calls(3));  // 75 % of four, less the one that is held
-  auto const& limiter = weir.daemon().shared().origins.begin()->second->limiter;
+  auto const& limiter = weir.daemon().setup()->origins.begin()->second->limiter;
   ASSERT_TRUE(eventually([&] { return limiter.stats().patient == 14; }));
   EXPECT_EQ(limiter.stats().background, 2U);
   EXPECT_EQ(limiter.stats().queued, 0U);

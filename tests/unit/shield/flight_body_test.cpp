@@ -59,7 +59,7 @@ TEST(FlightBody, readers_at_their_own_speed) {
 TEST(FlightBody, in_its_final_place) {
   Body body;
   auto const whole = pattern(100'000);
-  auto place = cache::StoredResponse::make({"/a", "", "HTTP/1.1 200 \r\n", {}}, whole.size(), body.account);
+  auto place = cache::StoredResponse::make({"/a", "", "HTTP/1.1 200 \r\n", cache::Facts()}, whole.size(), body.account);
   auto const before = body.account.bytes();
   body.flight->set_head(make_head({.length = whole.size()}), place, 0, at(0));
   Reader reader(body.flight);

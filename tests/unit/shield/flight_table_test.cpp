@@ -100,7 +100,7 @@ TEST(FlightTable, an_entry_and_a_vary_spec_go_to_everyone_and_end_the_flight) {
     Client leader, follower, next;
     stage.join(leader);
     stage.join(follower);
-    cache::Entry const entry(cache::StoredResponse::make({"/a", "", "HTTP/1.1 200 \r\n", {}}, 0, stage.account));
+    cache::Entry const entry(cache::StoredResponse::make({"/a", "", "HTTP/1.1 200 \r\n", cache::Facts()}, 0, stage.account));
     leader.ticket.publish_entry(entry, validated);
     stage.waker.deliver();
     for (auto* client : {&leader, &follower}) {

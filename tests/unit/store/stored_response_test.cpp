@@ -39,7 +39,7 @@ TEST(StoredResponse, holds_its_parts) {
 
 TEST(StoredResponse, may_be_empty) {
   MemoryAccount account;
-  Entry const entry = make(account, {}, "");
+  Entry const entry = make(account, {"", "", "", Facts()}, "");
   EXPECT_TRUE(entry->key().empty());
   EXPECT_TRUE(entry->selector().empty());
   EXPECT_TRUE(entry->head().empty());
@@ -50,7 +50,7 @@ TEST(StoredResponse, may_be_empty) {
 // MEM-1
 TEST(StoredResponse, counts_while_anyone_holds_it) {
   MemoryAccount account;
-  auto first = make(account, {"k", "", "h", {}}, std::string(1000, 'x'));
+  auto first = make(account, {"k", "", "h", Facts()}, std::string(1000, 'x'));
   EXPECT_GE(account.bytes(), 1002U);
   EXPECT_LE(account.bytes(), 1002U + sizeof(StoredResponse) + 24);
   EXPECT_EQ(account.bytes(), first->footprint());
@@ -62,16 +62,16 @@ TEST(StoredResponse, counts_while_anyone_holds_it) {
 TEST(StoredResponse, gives_back_what_it_took) {
   MemoryAccount account;
   for (std::size_t const size : {0U, 1U, 15U, 16U, 17U, 100'000U})
-    make(account, {"k", "s", "h", {}}, std::string(size, 'x'));
+    make(account, {"k", "s", "h", Facts()}, std::string(size, 'x'));
   EXPECT_EQ(account.bytes(), 0U);
 }
 
 // SRV-2
 TEST(StoredResponse, refresh_has_a_new_head_and_the_old_body) {
   MemoryAccount account;
-  Entry original = make(account, {"k", "", "old", {}}, std::string(5000, 'x'));
+  Entry original = make(account, {"k", "", "old", Facts()}, std::string(5000, 'x'));
   auto const whole = original->footprint();
-  Entry const refresh = StoredResponse::refreshed({"k", "", "new", {}}, original, account);
+  Entry const refresh = StoredResponse::refreshed({"k", "", "new", Facts()}, original, account);
   EXPECT_EQ(refresh->head(), "new");
   EXPECT_EQ(refresh->body().data(), original->body().data());
   EXPECT_EQ(refresh->body().size(), 5000U);
@@ -84,10 +84,10 @@ TEST(StoredResponse, refresh_has_a_new_head_and_the_old_body) {
 
 TEST(StoredResponse, refresh_of_a_refresh_is_no_chain) {
   MemoryAccount account;
-  Entry const original = make(account, {"k", "", "1", {}}, "body");
-  Entry second = StoredResponse::refreshed({"k", "", "2", {}}, original, account);
+  Entry const original = make(account, {"k", "", "1", Facts()}, "body");
+  Entry second = StoredResponse::refreshed({"k", "", "2", Facts()}, original, account);
   auto const with_two = account.bytes();
-  Entry const third = StoredResponse::refreshed({"k", "", "3", {}}, second, account);
+  Entry const third = StoredResponse::refreshed({"k", "", "3", Facts()}, second, account);
   EXPECT_EQ(third->body_owner(), original.get());
   second.reset();
   EXPECT_EQ(account.bytes(), with_two) << "the middle one is gone";
@@ -96,7 +96,7 @@ TEST(StoredResponse, refresh_of_a_refresh_is_no_chain) {
 
 TEST(StoredResponse, impossible_size_is_bad_alloc) {
   MemoryAccount account;
-  EXPECT_THROW(StoredResponse::make({"k", "", "h", {}}, std::numeric_limits<std::size_t>::max() - 8, account),
+  EXPECT_THROW(StoredResponse::make({"k", "", "h", Facts()}, std::numeric_limits<std::size_t>::max() - 8, account),
                std::bad_alloc);
   EXPECT_EQ(account.bytes(), 0U);
 }
