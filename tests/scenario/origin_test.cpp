@@ -392,6 +392,7 @@ TEST(Origin, BeyondTheQueueRequestsAreShed) {
     EXPECT_TRUE(after.size() == 1 && after >= "1" && after <= "5") << response;
     EXPECT_EQ(response.value("Proxy-Status"), "Weir; error=connection_limit_reached");
   }
+  ASSERT_TRUE(origin.waits_for_calls(2));
   gate.open();
   burst.collect();
   EXPECT_EQ(statuses(burst.responses()), (std::map<int, std::size_t>{{200, 2}, {503, 28}}));

@@ -202,8 +202,8 @@ TEST(Stale, EarlyRefreshStartsBeforeExpiryAndOnlyOnce) {
   first.open();
   cold.collect();
   ASSERT_TRUE(weir.waits_until_no_flights());  // stored
-  Client client(weir.port());
   weir.turn(105s);
+  Client client(weir.port());
   for (int i = 0; i < 300; ++i) ASSERT_TRUE(cache_status(client.get("/x")).hit());
   EXPECT_EQ(origin.calls(), 1U);  // not before 75 % of the lifetime
   weir.turn(50s);

@@ -35,6 +35,7 @@ void expect_all(std::vector<Row> const& rows) {
     EXPECT_EQ(own_cache_status(response), row.says) << response;
     EXPECT_EQ(response.status, row.status);
     EXPECT_EQ(response.body, row.status == 200 ? "x" : "");
+    if (row.then != Then::is_asked_nothing) { ASSERT_TRUE(origin.waits_for_calls(2)); }
     ASSERT_TRUE(weir.waits_until_no_flights());
     EXPECT_EQ(origin.calls(), row.then == Then::is_asked_nothing ? 1U : 2U);
     EXPECT_EQ(origin.last_request().has("If-None-Match"), row.then != Then::is_asked_nothing);

@@ -83,6 +83,9 @@ Row const rows[] = {
     {"weir_mode", "gauge", R"({mode="bypass"})"},
     {"weir_snapshot_entries_total", "counter", R"({result="damaged"})"},
     {"weir_log_dropped_total", "counter", ""},
+    {"weir_tls_handshakes_total", "counter", R"({result="failed"})"},
+    {"weir_proxy_header_rejections_total", "counter", ""},
+    {"weir_access_log_dropped_total", "counter", ""},
 };
 
 class EverySeries : public testing::TestWithParam<Row> {};
