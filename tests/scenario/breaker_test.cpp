@@ -40,6 +40,7 @@ TEST(Breaker, OpensLetsOneProbeThroughAndCloses) {
   Burst burst(weir.port(), 50);
   burst.send_each([](std::size_t i) { return write_request("GET", path(100 + static_cast<int>(i))); });
   burst.collect(49);
+  ASSERT_TRUE(origin.waits_for_calls(21));
   EXPECT_EQ(origin.calls(), 21U);
   EXPECT_EQ(weir.metric("weir_breaker_state"), 1);
   gate.open();
