@@ -329,6 +329,7 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
     case shield::Joined::leading:
       if (request_.has_body() && !digest_) start_upload();
       if (decision_.upgrades) tunnel_ = new Tunnel;
+      if (joined.replaces) decision_.why = observe::FetchClass::replacement;
       start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
       co_await wait_for_head(waiter, parking);
       break;

@@ -205,6 +205,7 @@ JoinResult FlightTable::join_slot(FlightKey const& key, SlotWaiter& waiter, std:
   JoinResult result;
   if (offer.newest && offer.newest->flight->take_from_background()) in_background = base::Ref<Flight>(offer.newest->flight);
   result.joined = decide(slot, offer, key, rules, true, now);
+  result.replaces = result.joined == Joined::leading && offer.newest;
   if (result.joined == Joined::leading) {
     Reservation reserved(count_, rules.max_flights);
     if (reserved.granted()) {

@@ -116,6 +116,24 @@ TEST(Fetches, Mismatch) {
   EXPECT_EQ(fetches(weir, "mismatch"), 1);
 }
 
+// COA-3: who comes to a fetch that is overdue starts another.
+TEST(Fetches, ReplacementByALateRequest) {
+  ScriptedOrigin origin;
+  Gate stuck;
+  origin.answer("/x", {Script().wait(stuck).close(), respond(200, kept, "x")});
+  Weir weir(origin, "coalesce: {follower_max_wait: 30s}");
+  Client first(weir.port());
+  first.send_request("GET", "/x");
+  ASSERT_TRUE(origin.waits_for_calls(1));
+  ASSERT_TRUE(weir.waits_for_waiters(1));
+  weir.turn(12s);
+  EXPECT_EQ(get(weir.port(), "/x").body, "x");
+  EXPECT_EQ(first.read().body, "x");
+  stuck.open();
+  expect_counted(weir, origin, 2);
+  EXPECT_EQ(fetches(weir, "replacement"), 1);
+}
+
 // COA-4: who waited too long for a fetch that is overdue starts another.
 TEST(Fetches, Replacement) {
   ScriptedOrigin origin;

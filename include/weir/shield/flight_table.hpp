@@ -155,6 +155,7 @@ struct JoinResult {
   Joined joined = Joined::overflow;
   Interest flight;  // for `read_now`; move it into a Reader
   LeaderTicket ticket;
+  bool replaces = false;  // leading: because the newest fetch of the slot is overdue (COA-3)
 };
 
 struct FlightRow {  // for /v1/flights
