@@ -70,9 +70,8 @@ std::optional<base::Duration> lifetime_by_expires(http::Fields response, base::W
 }  // namespace
 
 std::string_view label(LifetimeSource source) noexcept {
-  static constexpr std::array<std::string_view, 9> labels{"unknown",      "s-maxage",      "max-age",
-                                                          "Expires",      "Last-Modified", "default_ttl",
-                                                          "override_ttl", "collapse.ttl",  "conflict"};
+  static constexpr std::string_view labels[]{"unknown",     "s-maxage",     "max-age",      "Expires", "Last-Modified",
+                                             "default_ttl", "override_ttl", "collapse.ttl", "conflict"};
   return labels[static_cast<std::size_t>(source)];
 }
 

@@ -39,6 +39,7 @@ TEST_P(KeyedRead, IsSharedAndKept) {
   if (!s.store) return;
   EXPECT_EQ(s.facts.lifetime - s.facts.initial_age,
             std::min<base::Duration>(row.kept_for, response.response.status < 500 ? 1h : 10s));
+  EXPECT_EQ(label(s.facts.lifetime_source), "collapse.ttl");
   EXPECT_EQ(s.facts.stale_if_error, 0s);
   EXPECT_EQ(s.facts.stale_while_revalidate, 0s);
 }

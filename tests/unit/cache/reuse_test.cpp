@@ -201,7 +201,15 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"max-age met", plain, {}, 0s, "Cache-Control: max-age=10", fresh, R::fresh, 10, 90},
         Row{"max-age passed", plain, {}, 1s, "Cache-Control: max-age=10", must_validate, R::request_max_age, 11, 89},
         Row{"max-age passed, immutable", immutable, {}, 1s, "Cache-Control: max-age=10", fresh, R::fresh, 11, 89},
-        Row{"immutable to its end", immutable, {}, 90s, "Cache-Control: max-age=10", must_validate, R::request_max_age, 100, 0},
+        Row{"immutable to its end",
+            immutable,
+            {},
+            90s,
+            "Cache-Control: max-age=10",
+            must_validate,
+            R::request_max_age,
+            100,
+            0},
         Row{"no-cache, immutable", immutable, {}, 1s, "Cache-Control: no-cache", must_validate, R::request_no_cache, 11, 89},
         Row{"max-age goes before a window",
             revalidating,
@@ -294,6 +302,7 @@ TEST(EarlyRefresh, OnlyInTheLastQuarterAndMoreLikelyTowardsTheEnd) {  // FRS-3
   facts.fetch_time = 1s;
   double const small = 1e-30;  // -ln: 69
   EXPECT_FALSE(wants_early_refresh(facts, noon.steady + 74s, small));
+  EXPECT_FALSE(wants_early_refresh(facts, noon.steady + 74s, 0.0));
   EXPECT_TRUE(wants_early_refresh(facts, noon.steady + 75s, small));
   EXPECT_FALSE(wants_early_refresh(facts, noon.steady + 99s, 0.5));  // 0.69 s of work, 1 s left
   EXPECT_TRUE(wants_early_refresh(facts, noon.steady + 99s, 0.3));   // 1.2 s

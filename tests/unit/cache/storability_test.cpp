@@ -313,6 +313,16 @@ TEST(Storability, ForbidsIncidentStaleUnderThree) {  // MODE-1
   EXPECT_FALSE(decide(WireRequest(get), WireResponse("200\nCache-Control: s-maxage=1"), {}).facts.forbids_incident_stale);
 }
 
+TEST(Storability, SaysWhereTheLifetimeCameFrom) {  // FRS-1, FRS-4
+  Rules rules;
+  auto const source = [&] {
+    return label(decide(WireRequest(get), WireResponse("200\nCache-Control: max-age=60"), rules).facts.lifetime_source);
+  };
+  EXPECT_EQ(source(), "max-age");
+  override_ttl(rules);
+  EXPECT_EQ(source(), "override_ttl");
+}
+
 TEST(Storability, CapsErrorsAndShortensByJitter) {  // STO-1, FRS-2
   Rules rules;
   EXPECT_EQ(decide(WireRequest(get), WireResponse("503\nCache-Control: max-age=60"), rules).facts.lifetime, 10s);
