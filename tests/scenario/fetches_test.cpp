@@ -154,23 +154,6 @@ TEST(Fetches, Replacement) {
   EXPECT_EQ(fetches(weir, "miss", "broken"), 1);
 }
 
-// COA-3: and who comes when it is overdue does not even wait.
-TEST(Fetches, ReplacementByALateRequest) {
-  ScriptedOrigin origin;
-  Gate stuck;
-  origin.answer("/x", {Script().wait(stuck).close(), respond(200, kept, "x")});
-  Weir weir(origin, "coalesce: {follower_max_wait: 60s}\n");
-  Client first(weir.port());
-  first.send_request("GET", "/x");
-  ASSERT_TRUE(origin.waits_for_calls(1));
-  weir.turn(11s);
-  EXPECT_EQ(get(weir.port(), "/x").body, "x");
-  EXPECT_EQ(first.read().body, "x");
-  stuck.open();
-  expect_counted(weir, origin, 2);
-  EXPECT_EQ(fetches(weir, "miss"), 1) << "it is the one fetch of that request";
-}
-
 // SRV-3: a part was asked for, and the whole turned out to be too large to be kept.
 TEST(Fetches, Range) {
   ScriptedOrigin origin;
