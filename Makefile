@@ -2,6 +2,8 @@
 # make demo     1,000 clients at once on one cold key, and what the origin saw of them
 # make build    build/release/weir
 # make test     everything that proves it; missing Debian packages are installed, no service is started
+# make load     the shipped program under load and attack, each for SECONDS (60), as a table
+# make soak     everything at once for SECONDS (3600), with samples of what may not grow
 # make conformance  the public test suite for HTTP caches alone; part of `make test`
 # make mutate   the cache's decisions with one operator changed at a time: which changes no test sees
 # make fuzz     each fuzz target for FUZZ_SECONDS (60)
@@ -12,7 +14,7 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 
-.PHONY: build run demo test conformance mutate fuzz package format clean packages-build packages-test packages-package
+.PHONY: build run demo test load soak conformance mutate fuzz package format clean packages-build packages-test packages-package
 .PHONY: packages-tools packages-bench packages-compare
 
 build: packages-build
@@ -29,6 +31,16 @@ test: packages-build packages-test
 	cmake --preset release -DWEIR_TESTS=ON --log-level=WARNING
 	cmake --build build/release -j $(JOBS)
 	ctest --test-dir build/release -j $(JOBS) --output-on-failure --no-tests=error
+
+load: packages-build packages-test
+	cmake --preset release -DWEIR_TESTS=ON --log-level=WARNING
+	cmake --build build/release -j $(JOBS) --target load_test
+	WEIR_LOAD_SECONDS=$(or $(SECONDS),60) build/release/tests/load/load_test --gtest_brief=1 --gtest_filter=-Soak.*
+
+soak: packages-build packages-test
+	cmake --preset release -DWEIR_TESTS=ON --log-level=WARNING
+	cmake --build build/release -j $(JOBS) --target load_test
+	WEIR_LOAD_SECONDS=$(or $(SECONDS),3600) build/release/tests/load/load_test --gtest_brief=1 --gtest_filter=Soak.*
 
 conformance: build packages-test
 	tests/conformance/run build/release/weir build/release/conformance
