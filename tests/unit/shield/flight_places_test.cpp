@@ -169,9 +169,9 @@ TEST(FlightPlaces, alone) {
 
 // COA-2: a fetch that is not shared ends with its requester; a shared one does not.
 TEST(FlightPlaces, alone_is_abandoned_when_its_requester_leaves_before_the_head) {
+  int abandoned = 0;  // outlives the tickets, whose end tells too
   Stage stage;
   Client own, leader;
-  int abandoned = 0;
   auto const count = [](void* c) noexcept { ++*static_cast<int*>(c); };
   own.ticket = stage.table.alone(Stage::key("/a"), own.waiter, 0);
   own.ticket.flight().set_on_interest(count, &abandoned);
