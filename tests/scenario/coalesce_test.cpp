@@ -282,6 +282,7 @@ TEST(Coalesce, FlightThatBeganBeforeAWriteTakesNoNewcomers) {
   Client early(weir.port());
   early.send_request("GET", "/x");
   ASSERT_TRUE(weir.waits_for_waiters(1));
+  ASSERT_TRUE(origin.waits_for_calls(1));
   EXPECT_EQ(Client(weir.port()).request("POST", "/x", {}, "data").body, "written");
   EXPECT_EQ(get(weir.port(), "/x").body, "new");
   EXPECT_EQ(early.read().body, "new");  // the first usable head of any fetch in the slot answers all who wait (COA-4)

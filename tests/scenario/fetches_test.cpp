@@ -197,6 +197,7 @@ TEST(Fetches, ProbeAndBackground) {
   EXPECT_EQ(get(weir.port(), "/x").status, 503);
   weir.turn(61s);
   EXPECT_EQ(get(weir.port(), "/x").body, "x");
+  ASSERT_TRUE(weir.waits_until_no_flights());  // the breaker closes with the probe's end
   EXPECT_EQ(get(weir.port(), "/swr").body, "swr");
   ASSERT_TRUE(weir.waits_until_no_flights());
   EXPECT_EQ(origin.calls(), 4U);
@@ -258,13 +259,16 @@ TEST(Fetches, SilenceBeforeTheHead) {
 }
 
 // REQ-2, REL-1: an origin that sends more than it said loses its connection, and nobody gets what was too much: not who
-// asked, not who waits for another answer, not who comes later.
+// asked, not who waits for another answer, not who comes later. It comes in one piece: what comes after the connection was
+// found to be silent and taken for the next request cannot be told from that request's answer.
 TEST(Fetches, MoreThanItsLength) {
   std::string const evil = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nCache-Control: max-age=600\r\n\r\nevil";
   for (bool const chunked : {false, true}) {
     ScriptedOrigin origin;
     auto const good = chunked ? respond_chunked(200, kept, {"good"}) : respond(200, kept, "good");
-    origin.answer_rest([=](Request const&) { return Script(good).send(evil + evil); });
+    std::string bytes;
+    for (auto const& step : good.steps()) bytes += std::get<Script::Send>(step).bytes;
+    origin.answer_rest([=](Request const&) { return Script().send(bytes + evil + evil); });
     Weir weir(origin);
     Burst burst(weir.port(), 40);
     burst.send_each([](std::size_t i) { return write_request("GET", "/" + std::to_string(i % 20)); });
