@@ -199,6 +199,7 @@ TEST(Fetches, ProbeAndBackground) {
   EXPECT_EQ(get(weir.port(), "/x").body, "x");
   ASSERT_TRUE(weir.waits_until_no_flights());  // the breaker closes with the probe's end
   EXPECT_EQ(get(weir.port(), "/swr").body, "swr");
+  ASSERT_TRUE(origin.waits_for_calls(4));
   ASSERT_TRUE(weir.waits_until_no_flights());
   EXPECT_EQ(origin.calls(), 4U);
   EXPECT_EQ(fetches(weir, "miss", "shed"), 1);
