@@ -11,12 +11,15 @@ namespace json = boost::json;
 
 constexpr std::size_t most_variants = 4096;
 
+// More than any of our numbers and times; a thousand times as much is still a number.
+constexpr std::int64_t most = 9'000'000'000'000'000;
+
 // Lua's numbers are doubles; the encoder writes whole ones without a point, or with an exponent.
 std::optional<std::int64_t> whole(json::object const& from, std::string_view name) {
   auto const* const value = from.if_contains(name);
   if (value == nullptr) return std::nullopt;
-  if (auto const* const number = value->if_int64()) return *number;
-  if (auto const* const number = value->if_double(); number != nullptr && *number >= 0 && *number < 9e15)
+  if (auto const* const number = value->if_int64(); number != nullptr && *number >= 0 && *number < most) return *number;
+  if (auto const* const number = value->if_double(); number != nullptr && *number >= 0 && *number < most)
     return static_cast<std::int64_t>(*number);
   return std::nullopt;
 }
@@ -49,9 +52,9 @@ std::optional<KeyState> read_key_state(std::string_view text) {
   auto const* const record = error ? nullptr : parsed.if_object();
   if (record == nullptr) return std::nullopt;
   KeyState state;
-  if (auto const number = whole(*record, "n")) {
-    auto const mode = whole(*record, "m");
-    if (*number < 0 || !mode || *mode < 0 || *mode >= static_cast<int>(cache::Invalidation::none)) return std::nullopt;
+  if (record->contains("n")) {
+    auto const number = whole(*record, "n"), mode = whole(*record, "m");
+    if (!number || !mode || *mode >= static_cast<int>(cache::Invalidation::none)) return std::nullopt;
     state.number = static_cast<std::uint64_t>(*number);
     state.mode = static_cast<cache::Invalidation>(*mode);
   }

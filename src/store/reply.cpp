@@ -2,6 +2,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <new>
@@ -65,6 +66,10 @@ std::optional<std::int64_t> Reply::number() const noexcept {
   auto const [end, error] = std::from_chars(digits->data(), digits->data() + digits->size(), value);
   if (error != std::errc() || end != digits->data() + digits->size()) return std::nullopt;
   return value;
+}
+
+std::uint64_t Reply::counter() const noexcept {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(number().value_or(0), 0));
 }
 
 bool Reply::is_null() const noexcept { return part_ == nullptr || part_->type == REDIS_REPLY_NIL; }

@@ -73,8 +73,8 @@ asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
     co_return false;
   }
   asked.record = replies[1];
-  asked.number = static_cast<std::uint64_t>(std::max<std::int64_t>(head[0].number().value_or(0), 0));
-  auto const epoch = static_cast<std::uint64_t>(std::max<std::int64_t>(head[1].number().value_or(0), 0));
+  asked.number = head[0].counter();
+  auto const epoch = head[1].counter();
   if (auto const text = head[2].text()) {
     auto state = read_key_state(*text);
     if (!state) {  // nobody knows what was said of it: what is stored is not used

@@ -16,6 +16,7 @@ namespace {
 
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 constexpr std::size_t read_size = std::size_t{64} * 1024;
+constexpr std::int64_t longest_time = 1'000'000'000'000;  // s: what no clock says, and µs can still count
 
 }  // namespace
 
@@ -158,7 +159,7 @@ bool ValkeyLink::finish(Question& question) noexcept {
     auto const time = replies.back();
     auto const seconds = time[0].number();
     auto const micros = time[1].number();
-    if (!seconds || !micros) return false;
+    if (!seconds || !micros || *seconds < 0 || *seconds > longest_time || *micros < 0 || *micros >= 1'000'000) return false;
     if (clock_ != nullptr) clock_->set(question.asked, base::Clock::now(), *seconds * 1'000'000 + *micros);
     return true;
   }

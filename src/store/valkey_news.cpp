@@ -19,6 +19,7 @@ constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 constexpr base::Duration look_each = std::chrono::milliseconds(500);
 constexpr base::Duration look_limit = std::chrono::milliseconds(250);
 constexpr std::size_t page_size = 10'000;
+constexpr std::size_t most_pages = 1'000;  // more epochs than anyone sets: the server makes them up
 // Of what epochs_script tells: its head, the modes' floors in it, and a row for each epoch.
 constexpr std::size_t page_modes = 3, page_head = 1 + page_modes, page_row = 3;
 
@@ -34,10 +35,6 @@ std::optional<std::pair<std::size_t, cache::Tag>> read_member(std::string_view m
   auto const [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), tag, 16);
   if (mode >= page_modes || error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
   return std::pair(mode, tag);
-}
-
-std::uint64_t unsigned_of(Reply const& reply) noexcept {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(reply.number().value_or(0), 0));
 }
 
 }  // namespace
@@ -60,8 +57,8 @@ asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
   auto const replies = co_await ask(control, std::move(commands), limit, StoreOperation::subscribe);
   reachable.store(replies.size() == 1, std::memory_order_release);
   if (replies.size() != 1 || replies[0].size() != 2) co_return;
-  purges.raise_to(unsigned_of(replies[0][0]));
-  auto const epoch = unsigned_of(replies[0][1]), holds = applied.load(std::memory_order_acquire);
+  purges.raise_to(replies[0][0].counter());
+  auto const epoch = replies[0][1].counter(), holds = applied.load(std::memory_order_acquire);
   if (epoch > holds) co_await catch_up(control);
   if (epoch < holds && !has_untold()) co_await raise();
   Commands listening;
@@ -131,13 +128,15 @@ asio::awaitable<void> ValkeyStore::Impl::raise() {
 asio::awaitable<bool> ValkeyStore::Impl::catch_up(std::shared_ptr<ValkeyLink> link) {
   auto from = applied.load(std::memory_order_acquire);
   auto newest = from;
+  std::size_t pages = 0;
   for (bool more = true; more;) {
+    if (++pages > most_pages) co_return false;
     Commands commands;
     commands.add({"EVALSHA", epochs_script.sha1, "5", name("number"), name("epoch"), name("epochs"), name("floor"),
                   name("times"), std::to_string(from), std::to_string(page_size)});
     auto const replies = co_await ask(link, std::move(commands), limit_for(page_size * 64), StoreOperation::purge);
     if (replies.size() != 1 || !apply(replies[0], from, more)) co_return false;
-    newest = std::max(newest, unsigned_of(replies[0][0]));
+    newest = std::max(newest, replies[0][0].counter());
   }
   purges.raise_to(newest);
   auto seen = applied.load(std::memory_order_relaxed);
@@ -154,18 +153,18 @@ bool ValkeyStore::Impl::apply(Reply const& page, std::uint64_t& from, bool& more
   auto const moment = clock.moment();
   auto const all = cache::tag_of_all();
   for (std::size_t mode = 0; mode < page_modes; ++mode)
-    if (auto const floor = unsigned_of(page[1 + mode]); floor > from)
+    if (auto const floor = page[1 + mode].counter(); floor > from)
       epochs.add({&all, 1}, static_cast<cache::Invalidation>(mode), floor, base::Clock::now());
   std::uint64_t last = from;
   for (std::size_t at = page_head; at < page.size(); at += page_row) {
     auto const epoch = read_member(page[at].text().value_or(""));
-    last = std::max(last, unsigned_of(page[at + 1]));
+    last = std::max(last, page[at + 1].counter());
     if (!epoch) {
       count(StoreOperation::decode);
       continue;
     }
     auto const when = to_here(moment, page[at + 2].number().value_or(moment.there));
-    epochs.add({&epoch->second, 1}, static_cast<cache::Invalidation>(epoch->first), unsigned_of(page[at + 1]), when);
+    epochs.add({&epoch->second, 1}, static_cast<cache::Invalidation>(epoch->first), page[at + 1].counter(), when);
   }
   more = (page.size() - page_head) / page_row >= page_size && last > from;  // numbers that are none lead nowhere
   from = more && last > from + 1 ? last - 1 : last;

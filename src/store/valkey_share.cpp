@@ -97,7 +97,7 @@ asio::awaitable<std::uint64_t> ValkeyStore::share_invalidation(std::vector<std::
     impl.remember(std::move(untold));
     co_return number;
   }
-  for (auto const& reply : replies) number = std::max(number, static_cast<std::uint64_t>(reply.number().value_or(0)));
+  for (auto const& reply : replies) number = std::max(number, reply.counter());
   impl.purges.raise_to(number);
   co_return number;
 }
@@ -167,7 +167,7 @@ asio::awaitable<void> ValkeyStore::Impl::flush() {
                                       is_purge ? StoreOperation::purge : StoreOperation::invalidate);
     if (replies.empty()) co_return;
     std::uint64_t number = 0;
-    for (auto const& reply : replies) number = std::max(number, static_cast<std::uint64_t>(reply.number().value_or(0)));
+    for (auto const& reply : replies) number = std::max(number, reply.counter());
     apply_told(first, number);
     std::lock_guard const lock(untold_mutex);
     // What became one purge of all meanwhile is not what was told.

@@ -130,6 +130,9 @@ Result ChunkedDecoder::Impl::trailers(std::string_view in) {
     if (in.size() >= max_chunk_line) return {};
     return {Step::need_more, 0, {}};
   }
+  // Beast takes a folded line for one (RFC 9112 5.2).
+  auto const fields = window.substr(last_line_end - 2, end + 2 - last_line_end);
+  if (fields.find("\r\n ") != std::string_view::npos || fields.find("\r\n\t") != std::string_view::npos) return {};
   ChunkParser::Error error;
   std::size_t const used = parser.feed(window.substr(0, end + 4), error);
   if (error || used != end + 4 || !parser.is_done()) return {};

@@ -1,4 +1,5 @@
 // links: weir_http
+// words: cache_control
 // One line a text line: as Cache-Control of any number of lines, and as a targeted field. STO-1, STO-4, FRS-1.
 #include "weir/http/cache_control.hpp"
 

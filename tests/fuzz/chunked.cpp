@@ -1,6 +1,7 @@
 // The chunked coding: the payload and the verdict are the same however the bytes arrive, and every step either moves on or
 // asks for more.
 // links: weir_wire
+// words: http
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -8,48 +8,17 @@
 #include <vector>
 
 #include "../unit/proxy/rebuild.hpp"
+#include "parts/policy.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/http/target.hpp"
 
-namespace {
-
 using namespace weir;
-
-std::string_view take(std::string_view& text, char end) {
-  auto const at = text.find(end);
-  auto const part = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return part;
-}
-
-// As the loader would settle it.
-config::Policy policy_of(std::uint8_t first, std::uint8_t second) {
-  config::Policy policy;
-  auto const bit = [](std::uint8_t byte, int n) { return (byte >> n & 1) != 0; };
-  policy.forward.mode = bit(first, 0)   ? config::ForwardMode::strict
-                        : bit(first, 1) ? config::ForwardMode::all
-                                        : config::ForwardMode::guarded;
-  for (auto const& [n, name] : {std::pair{2, "x-tenant"}, {3, "accept-language"}, {4, "cookie"}, {5, "authorization"}})
-    if (bit(first, n)) policy.key.headers.emplace_back(name);
-  if (bit(first, 6)) policy.key.cookies = {"lang", "cur"};
-  if (bit(first, 7)) policy.key.languages = {"de", "en"};
-  policy.key.normalize_path = bit(second, 0);
-  policy.key.query_sort = bit(second, 1);
-  if (bit(second, 2)) policy.key.query_drop = cache::tracking_parameters();
-  if (bit(second, 3)) policy.cookies.mode = cache::CookieMode::ignore;
-  if (bit(second, 4)) policy.cookies.ignore = cache::analytics_cookies();
-  if (bit(second, 5)) policy.forward.allow = {"x-kind", "user-agent"};
-  if (bit(second, 6)) policy.headers.request.set = {{"X-Kind", "set"}};
-  policy.cookies.only_keyed = bit(first, 0) && !bit(first, 4) && !bit(second, 3);
-  return policy;
-}
-
-}  // namespace
+using namespace weir::fuzz;
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
   if (size < 2) return 0;
   auto const policy = policy_of(data[0], data[1]);
-  std::string_view text(reinterpret_cast<char const*>(data) + 2, size - 2);
+  auto text = text_of(data + 2, size - 2);
   http::Request request;
   request.method = "GET";
   request.method_id = http::Method::get;
@@ -62,12 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   request.path = target->path;
   request.query = target->query;
   request.has_query = target->has_query;
-  std::vector<http::Field> came;
-  while (!text.empty() && came.size() < 100) {
-    auto value = take(text, '\n');
-    auto const name = take(value, ':');
-    if (http::is_token(name) && http::is_field_value(value)) came.push_back({http::field_id(name), name, http::trim(value)});
-  }
+  auto const came = fields_of(text);
   std::vector<http::Field> edited;
   proxy::edit_fields(came, policy.headers.request, edited);
   request.fields = edited;

@@ -1,6 +1,7 @@
 // Request heads: whole and cut in two the verdict is the same, and what is accepted holds nothing that could split a head or
 // be framed in two ways (REQ-1).
 // links: weir_wire
+// words: http
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 // Response heads: whole and cut in two the verdict is the same, and what is read is framed in one way only (RFC 9112 6.3).
 // links: weir_wire
+// words: http
 #include <cstddef>
 #include <cstdint>
 #include <memory>

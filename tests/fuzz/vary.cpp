@@ -7,29 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "parts/input.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/cache/vary.hpp"
 
 namespace {
 
 using namespace weir;
-
-std::string_view take(std::string_view& text, char end) {
-  auto const at = text.find(end);
-  auto const part = text.substr(0, at);
-  text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  return part;
-}
-
-std::vector<http::Field> fields_of(std::string_view text) {
-  std::vector<http::Field> fields;
-  while (!text.empty() && fields.size() < 100) {
-    auto value = take(text, '\n');
-    auto const name = take(value, ':');
-    if (http::is_token(name)) fields.push_back({http::field_id(name), name, http::trim(value)});
-  }
-  return fields;
-}
+using namespace weir::fuzz;
 
 std::string selector_of(std::vector<http::Field> const& fields, std::vector<std::string> const& names,
                         cache::KeyRules const& rules) {
@@ -41,7 +26,7 @@ std::string selector_of(std::vector<http::Field> const& fields, std::vector<std:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
-  std::string_view text(reinterpret_cast<char const*>(data), size);
+  auto text = text_of(data, size);
   cache::selector_names(text);
   cache::selects({}, text, {});
 

@@ -1,4 +1,5 @@
 // links: weir_config
+// words: yaml
 // No text makes the loader throw or crash; what it accepts, it writes so that it reads back as the same.
 #include <cstddef>
 #include <cstdint>

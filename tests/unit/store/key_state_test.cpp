@@ -35,11 +35,38 @@ TEST(KeyState, NothingSaidIsNothing) {
 }
 
 TEST(KeyState, WhatNoWeirWroteIsRefused) {
-  for (auto const* const text :
-       {"", "x", "[]", "1", "{", R"({"n":57})", R"({"n":-1,"m":1})", R"({"n":1,"m":9})", R"({"n":1,"m":-1})",
-        R"({"n":1,"m":3})", R"({"v":1})", R"({"v":{"a":1}})", R"({"v":{"a":{"u":1}}})", R"({"v":{"a":{"u":"x","f":""}}})",
-        R"({"v":{"a":{"u":1,"f":2}}})", R"({"v":["a"]})", "{}{}"})
+  for (auto const* const text : {"",
+                                 "x",
+                                 "[]",
+                                 "1",
+                                 "{",
+                                 R"({"n":57})",
+                                 R"({"n":-1,"m":1})",
+                                 R"({"n":1,"m":9})",
+                                 R"({"n":1,"m":-1})",
+                                 R"({"n":1,"m":3})",
+                                 R"({"v":1})",
+                                 R"({"v":{"a":1}})",
+                                 R"({"v":{"a":{"u":1}}})",
+                                 R"({"v":{"a":{"u":"x","f":""}}})",
+                                 R"({"v":{"a":{"u":1,"f":2}}})",
+                                 R"({"v":["a"]})",
+                                 "{}{}",
+                                 R"({"n":"57","m":1})",
+                                 R"({"n":1e300,"m":1})",
+                                 R"({"n":9223372036854775807,"m":1})",
+                                 R"({"n":1,"m":9223372036854775807})",
+                                 R"({"v":{"a":{"u":9223372036854775807,"f":""}}})"})
     EXPECT_FALSE(read_key_state(text)) << text;
+}
+
+// Weir counts in µs, the record in ms.
+TEST(KeyState, AMarkerThatStandsForEverIsNone) {
+  for (auto const* const text : {R"({"h":9223372036854775807})", R"({"h":1e18})", R"({"h":-9223372036854775808})"}) {
+    auto const state = read_key_state(text);
+    ASSERT_TRUE(state) << text;
+    EXPECT_EQ(state->marked_until, 0) << text;
+  }
 }
 
 }  // namespace

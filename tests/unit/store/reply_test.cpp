@@ -59,6 +59,14 @@ TEST(Reply, NumbersAreWholeOrNone) {
   EXPECT_EQ(replies.at(2).number(), -7);
 }
 
+// A purge number below zero, taken as one without a sign, would be the last there is.
+TEST(Reply, CountersAreNeverBelowZero) {
+  auto const replies = read(":-1\r\n:7\r\n$2\r\n-7\r\n$1\r\n9\r\n$-1\r\n:-9223372036854775808\r\n", 1000);
+  std::vector<std::uint64_t> counters;
+  for (auto const& reply : replies) counters.push_back(reply.counter());
+  EXPECT_EQ(counters, (std::vector<std::uint64_t>{0, 7, 0, 9, 0, 0}));
+}
+
 TEST(Reply, NonsenseBreaks) {
   EXPECT_TRUE(breaks("HTTP/1.1 400 Bad Request\r\n\r\n"));
   EXPECT_TRUE(breaks("\r\n"));

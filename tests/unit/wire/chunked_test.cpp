@@ -110,6 +110,8 @@ std::vector<Row> rows() {
       {"blank line between chunks", "3\r\nabc\r\n\r\n0\r\n\r\n", malformed, "abc", "\r\n\r\n0\r\n\r\n"},
       {"trailer with a bare LF", "0\r\nX: y\nZ: w\r\n\r\n", malformed, "", "0\r\nX: y\nZ: w\r\n\r\n"},
       {"trailer with a space before the colon", "0\r\nX : y\r\n\r\n", malformed, "", "0\r\nX : y\r\n\r\n"},
+      {"folded trailer", "0\r\nX: y\r\n z\r\n\r\n", malformed, "", "0\r\nX: y\r\n z\r\n\r\n"},
+      {"trailer folded at once", "0\r\n\tX: y\r\n\r\n", malformed, "", "0\r\n\tX: y\r\n\r\n"},
       {"trailer without a colon", "0\r\nGET / HTTP/1.1\r\n\r\n", malformed, "", "0\r\nGET / HTTP/1.1\r\n\r\n"},
       {"trailers one byte too long", padded("0\r\nX: ", max_chunk_line + 1, "\r\n\r\n"), malformed, "",
        padded("0\r\nX: ", max_chunk_line + 1, "\r\n\r\n")},
