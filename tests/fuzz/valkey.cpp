@@ -112,16 +112,21 @@ class Server {
 
   std::string right(store::Reply const& command, std::uint8_t how) {
     auto const word = command[0].text().value_or("");
-    if (word == "TIME") return "*2\r\n" + bulk("1800000000") + bulk("0");
+    static constexpr std::string_view times[] = {"1800000000", "9223372036854775807", "-1", "1000000000000"};
+    if (word == "TIME") return "*2\r\n" + bulk(times[how >> 3U & 3U]) + bulk((how & 32U) != 0 ? "1000000" : "0");
     if (word == "GET") return record(how);
     if (word == "GETRANGE")
       return how >> 6U == 1 ? bulk("") : bulk(records_[how >> 3U & 3U].substr(0, store::identity_size));
     if (word == "MGET") return values(command.size() - 1, how);
-    if (word == "EVALSHA") return (how & 7U) == 1 ? page() : ":" + std::to_string(how >> 3U) + "\r\n";
+    if (word == "EVALSHA") return (how & 7U) == 1 ? page() : ":" + number(how >> 3U) + "\r\n";
     if (word == "SET") return (how & 8U) != 0 ? "$-1\r\n" : "+OK\r\n";
     if (word == "SUBSCRIBE") return "*3\r\n" + bulk("subscribe") + bulk("weir:news") + ":1\r\n";
     if (word == "PING") return "*2\r\n" + bulk("pong") + bulk("");
     return "+OK\r\n";
+  }
+
+  static std::string number(unsigned how) {
+    return how == 31 ? "-1" : how == 30 ? "9223372036854775807" : std::to_string(how);
   }
 
   // None, one of ours as it is, cut, or with a byte that is another.
