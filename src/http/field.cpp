@@ -4,6 +4,7 @@
 #include <array>
 
 #include "weir/base/assert.hpp"
+#include "weir/http/field_value.hpp"
 
 namespace weir::http {
 namespace {
@@ -163,9 +164,8 @@ bool is_token(std::string_view text) noexcept {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return is_token_char(c); });
 }
 
-// A lambda, as a pointer to the function would be called for each byte: 5,000 of a miss's 107,600 instructions.
 bool is_field_value(std::string_view text) noexcept {
-  return std::all_of(text.begin(), text.end(), [](char c) { return is_field_value_char(c); });
+  return skip_field_value(text.data(), text.data() + text.size()) == text.data() + text.size();
 }
 
 std::size_t closing_quote(std::string_view text, std::size_t open) noexcept {
@@ -218,7 +218,18 @@ bool Fields::list_contains(FieldId id, std::string_view token) const noexcept {
   return false;
 }
 
-std::string_view FieldArena::keep(std::string_view text) { return bytes_.emplace_back(text); }
+// Many texts in one string, which is never filled beyond its room, so that none of them moves: a string for each was a fifth
+// of a miss's calls of malloc.
+std::string_view FieldArena::keep(std::string_view text) {
+  static constexpr std::size_t usual_bytes = 1000;  // of a request's fields all, as a rule
+  if (bytes_.empty() || bytes_.back().capacity() - bytes_.back().size() < text.size()) {
+    bytes_.emplace_back().reserve(std::max(text.size(), usual_bytes));
+    if (lines_.empty()) lines_.reserve(16);
+  }
+  auto& block = bytes_.back();
+  block += text;
+  return std::string_view(block).substr(block.size() - text.size());
+}
 
 void FieldArena::add(std::string_view name, std::string_view value) {
   lines_.push_back({field_id(name), keep(name), keep(trim(value))});

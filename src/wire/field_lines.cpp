@@ -1,10 +1,13 @@
 #include "field_lines.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <system_error>
+#include <utility>
+
+#include "weir/http/field_value.hpp"
 
 namespace weir::wire {
 
@@ -48,26 +51,18 @@ Refusal read_codings(http::Fields fields) noexcept {
   return unknown && !malformed ? Refusal::transfer_coding : Refusal::transfer_encoding;
 }
 
-// Behind the bytes of a field value: eight at a time while there are as many and none of them needs a look.
-char const* skip_field_value(char const* at, char const* end) noexcept {
-  constexpr std::uint64_t each = 0x0101010101010101U;
-  for (std::uint64_t bytes = 0; end - at >= 8; at += 8) {
-    std::memcpy(&bytes, at, sizeof bytes);
-    auto const deletes = bytes ^ (each * 0x7F);
-    auto const below_space = (bytes - each * 0x20) & ~bytes;
-    auto const is_delete = (deletes - each) & ~deletes;
-    if (((below_space | is_delete) & (each * 0x80)) != 0) break;
-  }
-  while (at != end && http::is_field_value_char(*at)) ++at;
-  return at;
-}
-
 bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 
-// What Beast looks into while it reads.
+// Digits alone, and so few that none is too many: Beast and `read_length` see the same number in them.
+bool is_plain_length(std::string_view value) noexcept {
+  return !value.empty() && value.size() <= 19 && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+// What Beast looks into while it reads, but for a plain length.
 bool is_judged_by_beast(http::Field const& field) noexcept {
   switch (field.id) {
     case http::FieldId::content_length:
+      return !is_plain_length(field.value);
     case http::FieldId::transfer_encoding:
     case http::FieldId::proxy_connection:
     case http::FieldId::upgrade:
@@ -106,6 +101,7 @@ std::size_t read_plain_fields(std::string_view text, std::span<http::Field> room
   char const* at = text.data();
   char const* const end = at + text.size();
   auto const ends_line = [&] { return end - at >= 2 && at[0] == '\r' && at[1] == '\n'; };
+  bool has_length = false;
   for (count = 0; !ends_line(); ++count) {
     if (count == room.size()) return 0;
     char const* const name = at;
@@ -115,13 +111,14 @@ std::size_t read_plain_fields(std::string_view text, std::span<http::Field> room
     do ++at;
     while (at != end && is_blank(*at));
     char const* const value = at;
-    at = skip_field_value(at, end);
+    at = http::skip_field_value(at, end);
     if (!ends_line()) return 0;
     char const* value_end = at;
     while (value_end != value && is_blank(value_end[-1])) --value_end;
     auto& field = room[count];
     field = {http::field_id(name_text), name_text, {value, static_cast<std::size_t>(value_end - value)}};
     if (is_judged_by_beast(field)) return 0;
+    if (field.id == http::FieldId::content_length && std::exchange(has_length, true)) return 0;
     at += 2;
   }
   return static_cast<std::size_t>(at - text.data()) + 2;

@@ -22,10 +22,10 @@ enum class HeadEnd : std::uint8_t { need_more, found, bare_cr_lf, obs_fold };
 // carriage return, and no line may begin with white space.
 HeadEnd find_head_end(std::string_view head, std::size_t& scanned) noexcept;
 
-// The fields of a head in which nothing is special, in one pass: whole, each line `name: value` and CRLF, no field of
-// framing. Returns the bytes up to behind the blank line and fills `room` and `count`; 0: there is something that Beast has
-// to judge, or the end has not come. What it accepts Beast reads the same: it spares a hit 2,100 of 9,600 instructions, and
-// no rule is its own.
+// The fields of a head in which nothing is special, in one pass: whole, each line `name: value` and CRLF, of framing at
+// most one plain Content-Length. Returns the bytes up to behind the blank line and fills `room` and `count`; 0: there is
+// something that Beast has to judge, or the end has not come. What it accepts Beast reads the same: it spares a hit 2,100 of
+// 9,600 instructions and a miss 3,700 more, and no rule is its own.
 std::size_t read_plain_fields(std::string_view text, std::span<http::Field> room, std::size_t& count) noexcept;
 
 // Beast's parser, collecting views. Allocates nothing for contiguous bytes.

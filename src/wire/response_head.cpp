@@ -88,28 +88,36 @@ ResponseHead read_response_head(std::string_view bytes, http::Method method, Hea
   bool const first_look = scanned == 0;
 
   ResponseHead head;
+  auto const room_for_fields = std::span(room.fields).first(std::min(limits.field_count, max_field_count));
+  std::size_t plain = 0;
   if (first_look) {
     if (!protocol.starts_with(line.substr(0, protocol.size()))) return faulty(ResponseFault::malformed, scanned);
     if (line_feed == std::string_view::npos) return unfinished(bytes, limits, scanned);
     if (!read_status_line(line, head.response)) return faulty(ResponseFault::malformed, scanned);
     scanned = line_feed;
+    std::size_t count = 0;
+    plain = read_plain_fields(window.substr(line_feed + 1), room_for_fields, count);
+    head.response.fields = http::Fields(room_for_fields.first(count));
+    head.size = line_feed + 1 + plain;
   }
-  switch (find_head_end(window, scanned)) {
-    case HeadEnd::need_more:
-      return unfinished(bytes, limits, scanned);
-    case HeadEnd::bare_cr_lf:
-    case HeadEnd::obs_fold:
-      return faulty(ResponseFault::malformed, scanned);
-    case HeadEnd::found:
-      break;
+  auto fault = ResponseFault::none;
+  if (plain == 0) {
+    switch (find_head_end(window, scanned)) {
+      case HeadEnd::need_more:
+        return unfinished(bytes, limits, scanned);
+      case HeadEnd::bare_cr_lf:
+      case HeadEnd::obs_fold:
+        return faulty(ResponseFault::malformed, scanned);
+      case HeadEnd::found:
+        break;
+    }
+    // A head that came in pieces had its first line judged when that was complete; the views are made now.
+    if (!first_look) WEIR_ASSERT(read_status_line(line, head.response));
+    head.size = scanned;
+    FieldLines lines(room_for_fields);
+    fault = fault_of(lines.read(window.substr(line_feed + 1, head.size - line_feed - 1)));
+    head.response.fields = lines.fields();
   }
-  // A head that came in pieces had its first line judged when that was complete; the views are made now.
-  if (!first_look) WEIR_ASSERT(read_status_line(line, head.response));
-  head.size = scanned;
-
-  FieldLines lines(std::span(room.fields).first(std::min(limits.field_count, max_field_count)));
-  auto fault = fault_of(lines.read(window.substr(line_feed + 1, head.size - line_feed - 1)));
-  head.response.fields = lines.fields();
   if (fault == ResponseFault::none) fault = apply_fields(method, head.response);
   if (fault != ResponseFault::none) return faulty(fault, scanned);
   scanned = 0;

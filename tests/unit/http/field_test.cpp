@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "weir/http/field_value.hpp"
+
 namespace weir::http {
 namespace {
 
@@ -229,6 +231,41 @@ TEST(FieldArena, OwnsWhatItIsGiven) {
   for (Field const& field : moved.fields()) seen.push_back(std::string(field.name) + "=" + std::string(field.value));
   EXPECT_EQ(seen, (std::vector<std::string>{"X-Tenant-With-A-Long-Name-Indeed=a value", "host=h", "Via=1.1 weir"}));
   EXPECT_TRUE(moved.fields().has(FieldId::host));
+}
+
+// More than one block of memory, before and after it moves.
+TEST(FieldArena, KeepsManyAndLongTexts) {
+  FieldArena arena;
+  auto const value = [](int i) {
+    return std::string(static_cast<std::size_t>(i % 7 == 0 ? 3000 : i), 'v') + std::to_string(i);
+  };
+  for (int i = 0; i < 100; ++i) arena.add("X-" + std::to_string(i), value(i));
+  FieldArena moved = std::move(arena);
+  for (int i = 100; i < 200; ++i) moved.add("X-" + std::to_string(i), value(i));
+  arena = FieldArena();
+  arena.add("X-A", std::string(500, 'a'));
+  ASSERT_EQ(moved.fields().size(), 200U);
+  int i = 0;
+  for (Field const& field : moved.fields()) {
+    EXPECT_EQ(field.name, "X-" + std::to_string(i));
+    EXPECT_EQ(field.value, value(i++));
+  }
+}
+
+// RFC 9110 5.5, wherever in the eight bytes that are looked at together.
+TEST(FieldValue, EveryByteAtEveryPlace) {
+  for (std::size_t size = 1; size < 20; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(size, 'a');
+        text[at] = static_cast<char>(byte);
+        bool const good = byte == '\t' || (byte >= 0x20 && byte != 0x7F);
+        EXPECT_EQ(is_field_value(text), good) << byte << " at " << at << " of " << size;
+        auto const end = skip_field_value(text.data(), text.data() + size);
+        EXPECT_EQ(static_cast<std::size_t>(end - text.data()), good ? size : at) << byte << " at " << at << " of " << size;
+      }
+    }
+  }
 }
 
 TEST(FieldArena, RemovesByIdAndByText) {
