@@ -150,12 +150,23 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   auto const outcome = compose_flight(head, waiter.leader, selection, framing, out);
   count(outcome);
   CutOff cut_off(*client_, reader, local_.io.get_executor(), local_.worker);
-  bool whole = co_await client_->write(out, no_progress());
-  if (whole && !head_only && !cut_to_nothing && !never_has_body(head.status)) {
-    bool const partial = selection.cut == cache::Cut::partial;
+  bool const with_body = !head_only && !cut_to_nothing && !never_has_body(head.status);
+  bool const partial = selection.cut == cache::Cut::partial;
+  // What is there of the body goes with the head: a small answer is one write, and a write is the dearest part of a miss.
+  std::array<asio::const_buffer, 2> first{asio::buffer(out), asio::const_buffer()};
+  if (with_body && !partial && framing == BodyFraming::length) {
+    auto const there = reader.peek().bytes;
+    first[1] = asio::const_buffer(there.data(), there.size());
+  }
+  bool whole = co_await client_->write(first, no_progress());
+  if (whole && first[1].size() > 0) {
+    sent_.body_bytes += first[1].size();
+    reader.advance(first[1].size(), base::Clock::now());
+  }
+  bool const all_sent = flight->body_state() == shield::BodyState::complete && reader.cursor() == head.length;
+  if (whole && with_body && !all_sent)
     whole = co_await send_body(reader, framing, partial ? selection.range.first : 0,
                                partial ? selection.range.last : std::numeric_limits<std::uint64_t>::max() - 1);
-  }
   co_await cut_off.end();
   sent_.whole = whole;
   if (!whole) {

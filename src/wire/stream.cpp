@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include <boost/asio/as_tuple.hpp>
@@ -96,14 +97,20 @@ asio::awaitable<Transferred> Stream::read_some(std::span<char> into) {
 
 asio::awaitable<Transferred> Stream::write(std::span<asio::const_buffer const> buffers) {
   if (tls_) co_return co_await write_tls(buffers);
+  // As a rule the socket takes everything at once, and then the loop need not turn for it.
+  auto done = try_write(buffers);
+  if (done.error == asio::error::would_block || done.error == asio::error::try_again) done = {};
+  auto skip = done.bytes;
   // The composed operation copies the sequence; a small fixed one spares an allocation for each.
-  for (std::size_t total = 0, i = 0;; ++i) {
-    if (i == buffers.size()) co_return Transferred{{}, total};
-    if (buffers[i].size() == 0) continue;
-    auto const [error, bytes] = co_await asio::async_write(socket_, asio::const_buffer(buffers[i]), tuple);
-    total += bytes;
-    if (error) co_return Transferred{error, total};
+  for (std::size_t i = 0; !done.error && i < buffers.size(); ++i) {
+    auto const rest = buffers[i] + skip;
+    skip -= std::min(skip, buffers[i].size());
+    if (rest.size() == 0) continue;
+    auto const [error, bytes] = co_await asio::async_write(socket_, rest, tuple);
+    done.bytes += bytes;
+    done.error = error;
   }
+  co_return done;
 }
 
 asio::awaitable<Transferred> Stream::write(asio::const_buffer buffer) {
