@@ -2,8 +2,6 @@
 
 #include <cstring>
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-
 namespace weir::proxy {
 
 std::span<char> Inbox::room() noexcept {
@@ -32,9 +30,26 @@ void InboxPool::give(std::unique_ptr<Inbox> inbox) noexcept {
 
 // Outlives the client when its operation is still pending.
 struct Client::Watch {
-  Parking* parking = nullptr;
-  Client* client = nullptr;
-  asio::cancellation_signal stop;
+  // The operation stays pending from one wait to the next: to begin and cancel one for each cost a miss an epoll_ctl, two
+  // pieces of memory and a turn of the loop.
+  static void begin(wire::Stream& stream, std::shared_ptr<Watch> const& watch) {
+    watch->pending = true;
+    stream.socket().async_wait(wire::Stream::Socket::wait_error, [watch = watch](wire::error_code error) {
+      watch->pending = false;
+      if (watch->parking == nullptr) return;
+      if (error != asio::error::operation_aborted) {
+        watch->client->departed_ = true;
+        watch->parking->interrupt();
+      } else if (auto const alive = watch->stream.lock(); alive && alive->socket().is_open()) {
+        begin(*alive, watch);  // what was cancelled was another operation of the stream
+      }
+    });
+  }
+
+  std::weak_ptr<wire::Stream> stream;
+  Parking* parking = nullptr;  // null: nothing is owed
+  Client* client = nullptr;    // there while something is
+  bool pending = false;
 };
 
 Client::Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes) : stream_(std::move(stream)), inboxes_(inboxes) {}
@@ -136,23 +151,17 @@ asio::awaitable<bool> Client::write(std::string_view bytes, base::Duration no_pr
 }
 
 void Client::watch(Parking& parking) {
-  end_watch();
-  watch_ = std::make_shared<Watch>();
+  if (!watch_) {
+    watch_ = std::make_shared<Watch>();
+    watch_->stream = stream_;
+    watch_->client = this;
+  }
   watch_->parking = &parking;
-  watch_->client = this;
-  stream_->socket().async_wait(wire::Stream::Socket::wait_error,
-                               asio::bind_cancellation_slot(watch_->stop.slot(), [watch = watch_](wire::error_code error) {
-                                 if (watch->parking == nullptr || error == asio::error::operation_aborted) return;
-                                 watch->client->departed_ = true;
-                                 watch->parking->interrupt();
-                               }));
+  if (!watch_->pending) Watch::begin(*stream_, watch_);
 }
 
 void Client::end_watch() noexcept {
-  if (!watch_) return;
-  watch_->parking = nullptr;
-  watch_->stop.emit(asio::cancellation_type::all);
-  watch_.reset();
+  if (watch_) watch_->parking = nullptr;
 }
 
 }  // namespace weir::proxy
