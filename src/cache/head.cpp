@@ -100,7 +100,9 @@ bool contains_name(http::Fields fields, http::Field const& field) noexcept {
 
 std::string build_head(http::Response const& response, HeadOptions const& options, base::WallTime received, Facts* facts) {
   auto const reason = http::is_field_value(response.reason) ? response.reason : http::reason_phrase(response.status);
-  std::string out = "HTTP/1.1 ";
+  std::string out;
+  out.reserve(500);
+  out += "HTTP/1.1 ";
   out.append(std::to_string(response.status)).append(" ").append(reason).append("\r\n");
   append_fields(response.fields, response.version, options, received, facts, out);
   return out;

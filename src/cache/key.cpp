@@ -229,6 +229,7 @@ std::vector<std::pair<std::string, std::optional<std::string>>> key_parts(std::s
 
 std::string partition_of(std::string_view key) {
   std::string out;
+  out.reserve(key.size());
   while (auto const part = take_part(key)) {
     if (part->tag == tag::scheme)
       out.append(part->bytes).append("://");

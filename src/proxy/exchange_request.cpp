@@ -134,8 +134,9 @@ std::string Exchange::selector() {
 std::uint64_t Exchange::partition() const {
   if (origin_->settings.partition == config::Partition::client)
     return base::hash_bytes(client_address(request_.fields, client_->address, settings().trusted_proxies));
-  std::string place(request_.scheme);
-  place.append(" ").append(request_.authority).append(target_.path);
+  std::string place;
+  place.reserve(request_.scheme.size() + 1 + request_.authority.size() + target_.path.size());
+  place.append(request_.scheme).append(" ").append(request_.authority).append(target_.path);
   return base::hash_bytes(place);
 }
 

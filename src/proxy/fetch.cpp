@@ -431,16 +431,17 @@ void Fetch::note(FetchResult result) {
 
 namespace {
 
-asio::awaitable<void> run_fetch(Local& local, FetchOrder order) {
-  Fetch fetch(local, std::move(order));
-  co_await fetch.run();
+// Not a part of the frame: an order would be moved three times more on its way there.
+asio::awaitable<void> run_fetch(std::unique_ptr<Fetch> given) {
+  auto const fetch = std::move(given);  // and so gone before the frame is
+  co_await fetch->run();
 }
 
 }  // namespace
 
 void start_fetch(Local& local, FetchOrder order) noexcept {
   try {
-    asio::co_spawn(local.io, run_fetch(local, std::move(order)), [](std::exception_ptr failure) {
+    asio::co_spawn(local.io, run_fetch(std::make_unique<Fetch>(local, std::move(order))), [](std::exception_ptr failure) {
       if (!failure) return;
       try {
         std::rethrow_exception(failure);

@@ -152,6 +152,7 @@ class Sight {
   // False: no coding that we know is good enough for the client.
   bool fill(std::string_view cdn_loop_id) {
     out_.clear();
+    out_.reserve(request_.fields.size() + 8);
     for (auto const& field : request_.fields) {
       bool const says_nothing = field.id == FieldId::x_forwarded_for && field.value.empty();
       if (passes(field) && !says_nothing) out_.push_back(field);

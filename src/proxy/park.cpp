@@ -7,6 +7,14 @@
 
 namespace weir::proxy {
 
+namespace {
+
+auto in_frame(OperationMemory& memory) noexcept {
+  return asio::bind_allocator(OperationAllocator<std::byte>(memory), asio::as_tuple(asio::use_awaitable));
+}
+
+}  // namespace
+
 Parking::Parking(asio::any_io_executor const& executor, std::uint16_t worker) : timer_(executor), worker_(worker) {}
 
 void Parking::attach(shield::Waiter& waiter) noexcept {
@@ -36,8 +44,7 @@ void Parking::resume(shield::Waiter& waiter) noexcept {
 
 asio::awaitable<void> Parking::wait() {
   // The flags decide, never the error code: a cancelled timer may belong to either of them.
-  co_await timer_.async_wait(
-      asio::bind_allocator(OperationAllocator<std::byte>(memory_), asio::as_tuple(asio::use_awaitable)));
+  co_await timer_.async_wait(in_frame(memory_));
 }
 
 asio::awaitable<Woken> Parking::until(base::SteadyTime due) {
@@ -53,7 +60,7 @@ asio::awaitable<Woken> Parking::until(base::SteadyTime due) {
     }
     if (base::Clock::now() >= due) co_return Woken::late;
     timer_.expires_at(due);
-    co_await wait();
+    co_await timer_.async_wait(in_frame(memory_));  // and not `wait`: a frame less
   }
 }
 
