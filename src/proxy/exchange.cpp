@@ -25,7 +25,7 @@ namespace {
 
 // Look-up, wait, look up again: more rounds than any sequence of news about one key can need.
 constexpr std::uint8_t max_rounds = 6;
-constexpr std::size_t usual_fields = 32;
+constexpr std::size_t usual_fields = 24;
 
 // Whether the response would do but for what the request's own directives say.
 bool forbids_reuse(cache::Reuse const& reuse) noexcept {
@@ -180,16 +180,17 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
   asker_.has_authorization = asker_.has_authorization && cache::has_authorization_credential(request_.fields, policy.key) &&
                              reaches_origin(policy, "authorization");
 
-  auto const found = look_up(now);
+  auto found = look_up(now);
   Decision decision;
   decision.forward = ForwardAs::canonical;
   decision.may_store = true;
-  if (found.entry) {
-    decision.entry = found.entry;
+  decision.entry = std::move(found.entry);
+  auto const& entry = decision.entry;
+  if (entry) {
     decision.overrule = found.overrule;
-    decision.reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
+    decision.reuse = cache::reuse(asker_, entry->facts(), found.overrule, now, mode(now));
   }
-  bool const usable = found.entry && decision.reuse.verdict != Verdict::unusable && !identity_forbidden_ &&
+  bool const usable = entry && decision.reuse.verdict != Verdict::unusable && !identity_forbidden_ &&
                       (!digest_ || decision.reuse.verdict == Verdict::fresh);
 
   bool const asks_first = found.unchecked && !asker_.only_if_cached;
@@ -201,9 +202,8 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.cache_status.hit = true;
     decision.cache_status.ttl = decision.reuse.ttl;
     if (while_revalidate) decision.cache_status.detail = observe::detail::stale_while_revalidate;
-    decision.refresh =
-        while_revalidate || (fresh && refreshes_early() && cache::nears_expiry(found.entry->facts(), now.steady) &&
-                             cache::wants_early_refresh(found.entry->facts(), now.steady, local_.chance()));
+    decision.refresh = while_revalidate || (fresh && refreshes_early() && cache::nears_expiry(entry->facts(), now.steady) &&
+                                            cache::wants_early_refresh(entry->facts(), now.steady, local_.chance()));
     return decision;
   }
   if (asker_.only_if_cached) return refuse(504);
@@ -217,7 +217,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
 
   see_as_forwarded();
   auto& forwarded = decision.cache_status.forwarded;
-  if (!found.entry || decision.reuse.reason == cache::ReuseReason::purged)
+  if (!entry || decision.reuse.reason == cache::ReuseReason::purged)
     forwarded = found.has_vary_spec ? Forwarded::vary_miss : Forwarded::uri_miss;
   else
     forwarded = forbids_reuse(decision.reuse) || (!usable && decision.reuse.ttl > base::Duration::zero())

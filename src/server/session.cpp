@@ -59,6 +59,7 @@ asio::awaitable<void> Session::run(Preface preface) {
   for (;;) {
     switch (next) {
       case Next::close:
+        worker_.local().inboxes.give(std::move(client_.inbox));  // else each connection would cost the making of one
         co_return;
       case Next::refuse:
         co_await refuse(refusal_);
