@@ -178,10 +178,13 @@ TEST(Valkey, AWriteInvalidatesOnEveryNode) {
     if (request.method == "POST") ++version;
     return request.method == "POST" ? respond(200, {}, "written") : cached(std::to_string(version.load()));
   });
-  for (std::size_t i : {0U, 1U}) EXPECT_EQ(get(nodes[i].port(), "/a").body, "1");
-  ASSERT_TRUE(nodes.settle());
+  for (std::size_t i : {0U, 1U}) {
+    EXPECT_EQ(get(nodes[i].port(), "/a").body, "1");
+    ASSERT_TRUE(nodes.settle());
+  }
   EXPECT_EQ(Client(nodes[0].port()).request("POST", "/a", {}, "x").status, 200);
   EXPECT_EQ(get(nodes[0].port(), "/a").body, "2");
+  ASSERT_TRUE(nodes.settle());
   nodes.turn(1100ms);
   EXPECT_EQ(get(nodes[1].port(), "/a").body, "2");
   EXPECT_EQ(nodes.origin.calls("/a"), 3U);
