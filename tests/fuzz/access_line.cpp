@@ -1,4 +1,4 @@
-// links: weir_observe
+// links: weir_observe Boost::json
 // What a client sends, as a line of the access log: it begins no line of its own, ends no quoted part, and JSON stays JSON;
 // the queue gives back what was put in (OBS-4).
 #include <cstddef>
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   access.version = bit(kind, 0) ? 11 : bit(kind, 1) ? 10 : 0;
   access.status = 200 + kind;
   access.body_bytes = std::uint64_t{kind} << 32U;
-  access.came = base::WallTime(std::chrono::seconds(std::int64_t{kind} * 40'000'000));
+  access.came = base::WallTime(std::chrono::seconds(std::int64_t{kind} * 36'000'000));
   access.until_answer = std::chrono::nanoseconds(kind);
   access.cache_status.hit = bit(kind, 2);
   access.whole = bit(kind, 3);

@@ -180,6 +180,7 @@ struct Scene {
   static store::ValkeyRules rules(std::string path) {
     store::ValkeyRules rules;
     rules.unix_path = std::move(path);
+    rules.near_bytes = 1U << 20U;
     return rules;
   }
 

@@ -94,7 +94,8 @@ inline std::string stowaway(ForwardRequest const& forward, config::Policy const&
 // The forwarded head without what is new in every fetch.
 inline std::string head_without_id(ForwardRequest const& forward) {
   auto head = forward.head(nullptr);
-  if (auto const at = head.find("X-Request-Id: "); at != std::string::npos) head.erase(at, head.find("\r\n", at) + 2 - at);
+  if (auto const at = head.find("\r\nX-Request-Id: "); at != std::string::npos)
+    head.erase(at, head.find("\r\n", at + 2) - at);
   return head;
 }
 
