@@ -34,11 +34,11 @@ std::array<unsigned char, 32> sha256(std::string_view bytes) {
 
 std::string to_hex(std::string_view bytes) {
   static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  out.reserve(bytes.size() * 2);
+  std::string out(bytes.size() * 2, '0');
+  auto at = out.begin();
   for (unsigned char const c : bytes) {
-    out.push_back(digits[c >> 4]);
-    out.push_back(digits[c & 15]);
+    *at++ = digits[c >> 4];
+    *at++ = digits[c & 15];
   }
   return out;
 }

@@ -194,6 +194,7 @@ bool Exchange::wants_own_range(shield::FlightHead const& head) const {
 Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, cache::Selection const& selection,
                                  BodyFraming framing, std::string& out) {
   sent_.status = selection.cut == cache::Cut::whole ? head.status : status_of(selection.cut);
+  out.reserve(head.head.size() + head.leader_only.size() + 300);  // with its tail
   if (selection.cut == cache::Cut::whole)
     out = head.head;
   else

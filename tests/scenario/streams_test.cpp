@@ -71,6 +71,26 @@ TEST(Streams, UnsharedFetchEndsWithItsRequester) {
   }
 }
 
+// COA-2: the wait for a departure outlives the answer that it was begun for, and tells of the next.
+TEST(Streams, DepartureIsNoticedInALaterWaitOfAConnection) {
+  ScriptedOrigin origin;
+  Gate gate;
+  origin.answer("/first", Script().head(200, {fresh, length(2)}).body("hi"));
+  origin.answer("/me", Script().wait(gate));
+  Weir weir(origin);
+  Client client(weir.port());
+  for (int hits = 0; hits < 2; ++hits) {
+    client.send_request("GET", "/first");
+    EXPECT_EQ(client.read().body, "hi");
+  }
+  client.send_request("GET", "/me", {{"Authorization", "me"}});
+  ASSERT_TRUE(origin.waits_for_calls(2));
+  client.reset();
+  ASSERT_TRUE(eventually([&] { return origin.departures() == 1; }));
+  ASSERT_TRUE(weir.waits_until_no_flights());
+  EXPECT_EQ(weir.metric("weir_origin_fetches_total{class=\"pass\",result=\"abandoned\"}"), 1);
+}
+
 // COA-2: a shared one whose answer turns out to be nobody else's ends with its last reader.
 TEST(Streams, SharedFetchThatCannotBeStoredEndsWithItsLastReader) {
   ScriptedOrigin origin;
