@@ -134,7 +134,8 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   bool const cut_to_nothing = selection.cut == cache::Cut::not_modified ||
                               selection.cut == cache::Cut::precondition_failed || selection.cut == cache::Cut::unsatisfiable;
   bool const head_only = request_.method_id == Method::head;
-  if (upload_ && !upload_->finished()) close_ = true;  // its rest would be read as the next request: say so
+  if (upload_ && (!upload_->finished() || !client_->body_done()))
+    close_ = true;  // its rest would be read as the next request: say so
   auto framing = BodyFraming::chunked;
   bool const bodiless = selection.cut == cache::Cut::not_modified || never_has_body(head.status);
   bool const known = cut_to_nothing || head.length || selection.cut == cache::Cut::partial;
@@ -342,6 +343,7 @@ asio::awaitable<After> Exchange::send_body_fault(BodyRead fault) {
 
 asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   answer.head_only = request_.method_id == Method::head;
+  if (upload_ && (!upload_->finished() || !client_->body_done())) close_ = true;  // as in send_flight
   answer.close = !keep_alive();
   answer.page = error_page(settings(), answer.status);
   std::string out;

@@ -183,12 +183,21 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::read_head() {
         bool const switches = order_.tunnel && agrees_to_websocket(head.response);
         if (head.response.status == 101 && !switches) co_return FailureKind::bad_response;  // nobody asked for that protocol
         if (head.response.status >= 200 || switches) {
+          if (is_farewell(head.response.status)) {
+            any_byte_ = false;
+            co_return FailureKind::connection_broken;
+          }
           if (order_.upload) order_.upload->answered();
+          // Who answers before the end of a body may take the rest of it for a request.
+          used_up_ = used_up_ || (order_.upload && !order_.upload->sent_whole()) ||
+                     order_.request.fields.fields().list_contains(http::FieldId::connection, "close");
           response_ = head.response;
+          response_.keep_alive = response_.keep_alive && !used_up_;
           times_.response = base::read_clock();
           order_.origin->reached.store(true, std::memory_order_relaxed);
           co_return std::nullopt;
         }
+        used_up_ = used_up_ || !head.response.keep_alive;  // of an interim head that announces a body, say
         if (head.response.status == 100 && order_.upload) order_.upload->continued();
         if (head.response.status > 101) tell_interim(head.response);
         continue;

@@ -34,7 +34,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
 }
 
 asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::SteadyTime due) {
-  any_byte_ = false;
+  any_byte_ = used_up_ = false;
   if (!connection_ || want == origin::Want::new_only) {
     connection_.reset();
     auto connected = co_await order_.pool->connect(want, due);

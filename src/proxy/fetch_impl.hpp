@@ -44,6 +44,10 @@ class Fetch {
   asio::awaitable<MaybeFailure> ask();
   asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
   asio::awaitable<MaybeFailure> read_head();
+  // RFC 9110 15.5.9: a 408 on a connection that was idle is the origin's last word on it and answers nothing.
+  bool is_farewell(int status) const noexcept {
+    return status == 408 && connection_->reused && !order_.upload && http::is_idempotent(order_.request.method_id);
+  }
   void tell_interim(http::Response const& interim);
   asio::awaitable<void> hand_over();
   asio::awaitable<bool> freshen();
@@ -117,6 +121,7 @@ class Fetch {
   bool any_byte_ = false;   // of the response in the last attempt
   bool at_origin_ = false;  // counted as in flight
   bool has_entry_ = false;  // the store has what it was for
+  bool used_up_ = false;    // the connection of the last attempt: what comes next on it may belong to this exchange
 };
 
 }  // namespace weir::proxy

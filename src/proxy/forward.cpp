@@ -78,6 +78,12 @@ void add_as_keyed(http::Fields seen, std::string const& name, config::Policy con
   fields.add(name, weighted);
 }
 
+// RFC 9110 9.3.1: whoever expects no body there takes it for the next request.
+bool seldom_has_body(http::Method method) noexcept {
+  return method == http::Method::get || method == http::Method::head || method == http::Method::delete_ ||
+         method == http::Method::options;
+}
+
 bool is_joined(FieldId id) noexcept { return id == FieldId::x_forwarded_for || id == FieldId::tracestate; }
 
 // Strict: forwarded as its keyed value. The coding is that already; a list that is joined is its own value.
@@ -150,6 +156,9 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   add_joined(seen, FieldId::tracestate, "tracestate", ", ", fields);
   if (auto const left = forwards_left(request); left && *left > 0)
     fields.set(FieldId::max_forwards, std::to_string(*left - 1));
+  // Nothing comes behind such a body, so nothing can be made of it.
+  if (as == ForwardAs::whole && request.has_body() && seldom_has_body(request.method_id))
+    fields.add(FieldId::connection, "close");
   bool const for_nobody = as == ForwardAs::background;
   if (names_itself(policy, as, requester))
     fields.add(FieldId::forwarded, forwarded_element(request, for_nobody ? Requester{"unix", false} : requester));

@@ -13,7 +13,7 @@ namespace {
 
 using http::FieldId;
 
-constexpr std::array<std::string_view, 27> poisonous{"x-original-url",
+constexpr std::array<std::string_view, 36> poisonous{"x-original-url",
                                                      "x-rewrite-url",
                                                      "x-original-host",
                                                      "x-http-method-override",
@@ -39,6 +39,15 @@ constexpr std::array<std::string_view, 27> poisonous{"x-original-url",
                                                      "x-http-host-override",
                                                      "front-end-https",
                                                      "x-real-url",
+                                                     "x-real-host",
+                                                     "x-forward-host",
+                                                     "x-forward-proto",
+                                                     "x-original-path",
+                                                     "x-http-path-override",
+                                                     "x-http-status-code-override",
+                                                     "x-invoke-path",
+                                                     "x-invoke-query",
+                                                     "x-invoke-status",
                                                      "proxy"};
 
 constexpr std::size_t longest_tracestate = 512;
@@ -88,9 +97,16 @@ bool names(std::vector<std::string> const& list, std::string_view name) noexcept
   return std::any_of(list.begin(), list.end(), [&](auto const& one) { return http::equal_ignoring_case(one, name); });
 }
 
+// A proxy's word on what it was asked, whatever its last part.
+bool is_proxys_word(std::string_view name) noexcept {
+  static constexpr std::string_view prefix = "x-forwarded-";
+  return name.size() > prefix.size() && http::equal_ignoring_case(name.substr(0, prefix.size()), prefix);
+}
+
 bool tells_of_the_client(http::Field const& field) noexcept {
+  if (field.id == FieldId::other) return is_client_address(field.name) || is_proxys_word(field.name);
   return field.id == FieldId::forwarded || field.id == FieldId::x_forwarded_for || field.id == FieldId::x_forwarded_proto ||
-         field.id == FieldId::x_forwarded_host || (field.id == FieldId::other && is_client_address(field.name));
+         field.id == FieldId::x_forwarded_host;
 }
 
 // RFC 9110 7.6.1, whatever Connection names.
@@ -166,7 +182,9 @@ class Sight {
     add_where();
     add_identity();
     out_.push_back({FieldId::cdn_loop, "CDN-Loop", cdn_loop_id});
-    out_.push_back({FieldId::via, "Via", request_.version == 10 ? "1.0 weir" : "1.1 weir"});
+    // A shared fetch stands for clients of every version, so it says nothing of the one that led it.
+    bool const of_one = as_ == ForwardAs::whole;
+    out_.push_back({FieldId::via, "Via", of_one && request_.version == 10 ? "1.0 weir" : "1.1 weir"});
     return coded;
   }
 
@@ -177,8 +195,8 @@ class Sight {
   }
   bool is_let_through(std::string_view name) const noexcept { return is_keyed(name) || names(policy_.forward.allow, name); }
 
-  bool passes(http::Field const& field) const noexcept {
-    if (is_replaced(field.id)) return false;
+  bool passes(http::Field const& field) const {
+    if (is_replaced(field.id) || stands_for_another(field)) return false;
     if (is_dropped_here(field) && !is_keyed(field.name)) return false;
     if (policy_.forward.mode != config::ForwardMode::all) {
       bool const believed = requester_.trusted && (as_ != ForwardAs::background || is_keyed(field.name));
@@ -188,6 +206,20 @@ class Sight {
       if (field.id == FieldId::other && is_poisonous(field.name) && !is_let_through(field.name)) return false;
     }
     return passes_as(field);
+  }
+
+  // CGI and all that came after it take `X_Forwarded_Host` for X-Forwarded-Host: a spelling with `_` does not bring what the
+  // one with `-` may not, nor what is keyed or framed by it.
+  bool stands_for_another(http::Field const& field) const {
+    if (field.id != FieldId::other || field.name.find('_') == std::string_view::npos || is_let_through(field.name))
+      return false;
+    static thread_local std::string dashed;  // keeps its room: on the path of a hit
+    dashed = field.name;
+    std::ranges::replace(dashed, '_', '-');
+    auto const id = http::field_id(dashed);
+    if (is_replaced(id) || is_of_connection(id) || names(policy_.key.headers, dashed)) return true;
+    if (policy_.forward.mode == config::ForwardMode::all) return false;
+    return id != FieldId::other || tells_of_the_client({id, dashed, {}}) || is_poisonous(dashed);
   }
 
   // COA-12: keyed with the body's digest.

@@ -205,6 +205,8 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
   answer.status = late ? 408 : wire::status_of(refusal);
   answer.proxy_error = "http_request_error";
   answer.close = true;
+  // What is read of it is a method, whatever else is wrong with it: its answer has no body that could pass for the next one.
+  answer.head_only = client_.inbox && client_.inbox->unread().starts_with("HEAD ");
   answer.page = proxy::error_page(*local.settings, answer.status);
   std::string out;
   auto const now = base::read_clock().wall;

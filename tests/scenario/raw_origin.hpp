@@ -1,6 +1,7 @@
 // An origin whose every byte a test says itself. Threads: the test's own.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <string>
@@ -14,6 +15,11 @@ class RawOrigin {
  public:
   RawOrigin() : listener_(listen_on()) {}
   std::string url() const { return "http://127.0.0.1:" + std::to_string(local_port(listener_)); }
+  // Until somebody connects; false after `bound` without.
+  bool waits(Milliseconds bound = patience) const {
+    pollfd polled{listener_.fd(), POLLIN, 0};
+    return ::poll(&polled, 1, static_cast<int>(bound.count())) == 1;
+  }
   Socket accept() { return Socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC)); }
 
  private:
