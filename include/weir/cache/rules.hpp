@@ -57,6 +57,7 @@ struct StorableRules {
   std::vector<std::string> targeted{"Weir-Cache-Control", "CDN-Cache-Control"};
   bool targeted_strict = true;
   bool ignore_cache_control = false;           // FRS-4
+  bool request_errors = false;                 // 4xx that tell of the request, not of the resource
 };
 
 struct FreshnessRules {
