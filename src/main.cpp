@@ -117,7 +117,8 @@ int main(int argc, char** argv) {
   auto loaded = weir::config::load(options.sources);
   for (auto const& warning : loaded.warnings) std::cerr << "weir: warning: " << warning << '\n';
   // What certificates hold belongs to a configuration's mistakes too.
-  if (loaded.settings && options.action != Action::dump) weir::server::make_prefaces(*loaded.settings, loaded.mistakes);
+  if (loaded.known() != nullptr && options.action != Action::dump && !loaded.is_wrong_in("listen"))
+    weir::server::make_prefaces(*loaded.known(), loaded.mistakes);
   if (!loaded.mistakes.empty()) loaded.settings.reset();
   for (auto const& mistake : loaded.mistakes) std::cerr << "weir: " << mistake.text() << '\n';
   if (!loaded.settings) return exit_usage;

@@ -166,10 +166,17 @@ void read_all(Sources const& sources, Mistakes& mistakes, Loaded& loaded) {
   Settings settings = settings_group().initial();
   settings_group().read(reader, root, settings);
   Whole(reader, root, settings).check(has_file);
-  if (mistakes.empty()) loaded.settings = std::move(settings);
+  (mistakes.empty() ? loaded.settings : loaded.partly) = std::move(settings);
 }
 
 }  // namespace
+
+bool Loaded::is_wrong_in(std::string_view group) const noexcept {
+  return std::ranges::any_of(mistakes, [&](Mistake const& mistake) {
+    std::string_view const path = mistake.path;
+    return path.substr(0, path.find_first_of(".[")) == group;
+  });
+}
 
 Loaded load(Sources const& sources) {
   Loaded loaded;
@@ -179,6 +186,7 @@ Loaded load(Sources const& sources) {
   } catch (std::exception const& e) {  // a library's, or no memory
     mistakes.add({}, "", std::string("could not be read: ") + e.what());
     loaded.settings.reset();
+    loaded.partly.reset();
   }
   loaded.mistakes = mistakes.take();
   return loaded;

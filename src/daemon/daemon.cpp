@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "translate.hpp"
+#include "watch.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/key.hpp"
 #include "weir/config/load.hpp"
@@ -146,8 +147,10 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
   shared_.cookie_names.look(started_.steady, 0, 0);
   shared_.stripped_cookies.look(started_.steady);
   miss_window_began_ = started_.steady;
-  workers_.front()->set_each_second([this](base::Now now) {
+  auto const watch = std::make_shared<StateWatch>();
+  workers_.front()->set_each_second([this, watch](base::Now now) {
     store_->sweep(now);
+    watch->look(*setup(), valkey_, now.steady);
     watch_miss_rate(now.steady);
     if (auto const ended = shared_.mode.ended(now.steady)) observe::log_info("mode-ended", {{"mode", label(*ended)}});
     shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());

@@ -22,9 +22,11 @@ constexpr std::chrono::seconds turn_limit{5};
 using Mistakes = std::vector<config::Mistake>;
 
 // What was fixed when the process started, by name.
-void check_fixed(config::Settings const& now, config::Settings const& next, Mistakes& mistakes) {
-  auto const fixed = [&](bool same, char const* path) {
-    if (!same) mistakes.push_back({"", 0, 0, path, "cannot change while Weir runs; restart it for that"});
+void check_fixed(config::Settings const& now, config::Loaded const& loaded, Mistakes& mistakes) {
+  auto const& next = *loaded.known();
+  auto const fixed = [&](bool same, std::string_view path) {
+    if (!same && !loaded.is_wrong_in(path.substr(0, path.find('.'))))
+      mistakes.push_back({"", 0, 0, std::string(path), "cannot change while Weir runs; restart it for that"});
   };
   fixed(now.workers == next.workers, "workers");
   fixed(now.instance == next.instance, "instance");
@@ -47,6 +49,11 @@ void check_fixed(config::Settings const& now, config::Settings const& next, Mist
   fixed(now.purge.max_epochs == next.purge.max_epochs, "purge.max_epochs");
   fixed(now.log.format == next.log.format, "log.format");
   fixed(now.log.file == next.log.file, "log.file");
+}
+
+// Of a unix socket: its address.
+std::string_view port_of(std::string_view address) noexcept {
+  return address.starts_with("unix:") ? address : address.substr(address.rfind(':') + 1);
 }
 
 // Closes itself unless it is handed over.
@@ -77,8 +84,9 @@ struct Turns {
 struct Daemon::Opening {
   explicit Opening(config::Listen const& listen) : front{listen.address, {}} {}
   // Throws std::system_error. What is open by then is closed again: the other constructor has ended.
-  Opening(config::Listen const& listen, std::size_t workers) : Opening(listen) {
-    descriptors.push_back(server::open_listener(listen.address, true, listen.mode));
+  // `alone`: nobody else may have it; not so where one that is to be closed covers it, or is covered by it.
+  Opening(config::Listen const& listen, std::size_t workers, bool alone = true) : Opening(listen) {
+    descriptors.push_back(server::open_listener(listen.address, alone, listen.mode));
     front.bound = server::bound_address(descriptors.front());
     bool const one_only = front.bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
     while (descriptors.size() < workers)
@@ -101,6 +109,7 @@ struct Daemon::Next {
   std::vector<Front> closed;
   Descriptor access;
   std::vector<std::pair<std::string, server::Preface>> prefaces;  // by bound address, of all that is listened on
+  std::vector<std::pair<std::string, std::uint32_t>> modes;       // the same, of those that stay
   Mistakes mistakes;
 };
 
@@ -134,12 +143,15 @@ std::vector<std::string> Daemon::addresses() const {
 
 Daemon::Next Daemon::prepare(config::Loaded& loaded) {
   Next next;
-  next.mistakes = std::move(loaded.mistakes);
+  next.mistakes = loaded.mistakes;
   if (shared_.draining.load()) next.mistakes.push_back({"", 0, 0, "", "Weir is draining"});
-  if (!loaded.settings) return next;
-  auto const& settings = *loaded.settings;
   auto const now = setup();
-  check_fixed(now->settings, settings, next.mistakes);
+  if (loaded.known() != nullptr) check_fixed(now->settings, loaded, next.mistakes);
+  if (!loaded.settings) {
+    if (loaded.partly && !loaded.is_wrong_in("listen")) server::make_prefaces(*loaded.partly, next.mistakes);
+    return next;
+  }
+  auto const& settings = *loaded.settings;
   next.setup = std::make_shared<proxy::Setup>();
   next.setup->number = now->number + 1;
   for (auto const& [name, origin] : settings.origins) {
@@ -153,15 +165,23 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
   }
   auto const prefaces = server::make_prefaces(settings, next.mistakes);
   next.closed = fronts_;
+  std::vector<std::size_t> to_open;
   for (std::size_t i = 0; i < settings.listen.size(); ++i) {
     auto const known = std::ranges::find(next.closed, settings.listen[i].address, &Front::configured);
-    if (known != next.closed.end()) {
-      next.prefaces.emplace_back(known->bound, prefaces[i]);
-      next.closed.erase(known);
+    if (known == next.closed.end()) {
+      to_open.push_back(i);
       continue;
     }
+    next.prefaces.emplace_back(known->bound, prefaces[i]);
+    next.modes.emplace_back(known->bound, settings.listen[i].mode);
+    next.closed.erase(known);
+  }
+  for (auto const i : to_open) {
+    auto const& address = settings.listen[i].address;
+    bool const moves =
+        std::ranges::any_of(next.closed, [&](Front const& front) { return port_of(front.bound) == port_of(address); });
     try {
-      next.opened.emplace_back(settings.listen[i], workers_.size());
+      next.opened.emplace_back(settings.listen[i], workers_.size(), !moves);
       next.prefaces.emplace_back(next.opened.back().front.bound, prefaces[i]);
     } catch (std::system_error const& error) {
       next.mistakes.push_back({"", 0, 0, "listen[" + std::to_string(i) + "]", error.what()});
@@ -200,6 +220,9 @@ void Daemon::publish(Next& next) {
     auto const descriptors = opening.hand_over();
     for (std::size_t i = 0; i < workers_.size(); ++i) sockets[i].emplace_back(descriptors[i], opening.front.bound);
   }
+  for (auto const& [address, mode] : next.modes)
+    if (auto const error = server::set_listener_mode(address, mode))
+      observe::log_error("socket-mode-not-set", {{"address", address}, {"what", error.message()}});
   auto const turns = std::make_shared<Turns>();
   turns->left = workers_.size();
   for (std::size_t i = 0; i < workers_.size(); ++i) {

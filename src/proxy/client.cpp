@@ -3,6 +3,12 @@
 #include <cstring>
 
 namespace weir::proxy {
+namespace {
+
+// To who retires and pipelines: more than a read buffer and a socket hold of requests as people send them.
+constexpr std::uint16_t most_last_answers = 1024;
+
+}  // namespace
 
 std::span<char> Inbox::room() noexcept {
   if (begin == end) begin = end = 0;
@@ -158,6 +164,11 @@ void Client::watch(Parking& parking) {
   }
   watch_->parking = &parking;
   if (!watch_->pending) Watch::begin(*stream_, watch_);
+}
+
+bool Client::is_owed_more() noexcept {
+  bool const more = body_kind_ == http::BodyKind::none && ((inbox && !inbox->unread().empty()) || stream_->has_bytes());
+  return more && ++last_answers_ <= most_last_answers;
 }
 
 void Client::end_watch() noexcept {

@@ -30,8 +30,12 @@ cache::Representation representation(int status, std::string_view etag, std::str
 
 }  // namespace
 
-bool Exchange::keep_alive() const noexcept {
-  return request_.keep_alive && !close_ && !client_->retiring && !local_.shared.draining.load(std::memory_order_relaxed);
+// Whether the answer that is being written is the connection's last. What its head says of that holds to its end: a client
+// that was told to go on may have sent its next request already.
+bool Exchange::is_last() noexcept {
+  bool const retires = client_->retiring || local_.shared.draining.load(std::memory_order_relaxed);
+  ends_ = !request_.keep_alive || close_ || (retires && !client_->is_owed_more());
+  return ends_;
 }
 
 void Exchange::count(Outcome outcome) noexcept {
@@ -59,7 +63,7 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
   AnswerTail tail;
   tail.age = decision_.reuse.age;
   tail.cache_status = decision_.cache_status;
-  tail.close = !keep_alive();
+  tail.close = is_last();
   tail.say_keep_alive = request_.version == 10;
   HitParts parts{entry.head(), body};
   switch (selection.cut) {
@@ -95,21 +99,23 @@ Exchange::HitParts Exchange::compose_hit(std::string& out) {
 
 asio::awaitable<After> Exchange::send_hit() {
   std::string out;
+  bool const begun = !begun_.empty(), ended = ends_;
   auto const parts = compose_hit(out);
-  bool const begun = !begun_.empty();
-  if (begun) out = begun_;
+  if (begun) {
+    out = begun_;
+    ends_ = ended;
+  }
   std::array<asio::const_buffer, 3> buffers{asio::buffer(parts.head), asio::buffer(out), asio::buffer(parts.body)};
   for (auto& buffer : buffers) {  // what act one got rid of already
     auto const done = std::min(written_, buffer.size());
     buffer += done;
     written_ -= done;
   }
-  bool const keep = keep_alive();
   if (!begun) count(decision_.outcome);
   bool const sent = co_await client_->write(buffers, no_progress());
   sent_.whole = sent;
   co_await end_upload();
-  co_return sent&& keep&& keep_alive() ? After::keep_alive : After::close;
+  co_return sent ? after() : After::close;
 }
 
 // What an arriving answer looks like to this requester: whole, or what its own conditionals and range cut out of it
@@ -175,7 +181,7 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
     if (framing == BodyFraming::until_close) client_->stream().reset();  // a clean end would look whole
   }
   co_await end_upload();
-  co_return keep_alive() ? After::keep_alive : After::close;
+  co_return after();
 }
 
 // COA-13: what this request's own conditionals and range cut out of a shared answer.
@@ -225,7 +231,7 @@ Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, ca
   }
   if (!leader) status.collapsed = observe::Collapsed::yes;
   tail.cache_status = status;
-  tail.close = !keep_alive();
+  tail.close = is_last();
   tail.say_keep_alive = request_.version == 10;
   append_tail(out, tail);
   return leader ? decision_.outcome : Outcome::collapsed;
@@ -344,7 +350,7 @@ asio::awaitable<After> Exchange::send_body_fault(BodyRead fault) {
 asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   answer.head_only = request_.method_id == Method::head;
   if (upload_ && (!upload_->finished() || !client_->body_done())) close_ = true;  // as in send_flight
-  answer.close = !keep_alive();
+  answer.close = is_last();
   answer.page = error_page(settings(), answer.status);
   std::string out;
   append_own_answer(out, answer, base::read_clock().wall);
@@ -354,7 +360,7 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   bool const sent = co_await client_->write(out, no_progress());
   sent_.whole = sent;
   co_await end_upload();
-  co_return sent&& keep_alive() ? After::keep_alive : After::close;
+  co_return sent ? after() : After::close;
 }
 
 // The requester is gone: nothing is owed any more.

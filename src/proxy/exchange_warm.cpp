@@ -28,7 +28,10 @@ asio::awaitable<Exchange::Warmed> Exchange::warm() {
     if (is_credentialed()) co_return Warmed{Warmed::failed, "credentials"};
     if (decision_.what != What::hit && decision_.what != What::join) co_return Warmed{Warmed::failed, "not-cacheable"};
     if (!permit.permit) {
-      if (!co_await wait_for_leftover(permit)) co_return Warmed{Warmed::failed, "no-permit"};
+      if (!co_await wait_for_leftover(permit)) {
+        bool const drains = local_.shared.draining.load(std::memory_order_relaxed);
+        co_return Warmed{drains ? Warmed::left : Warmed::failed, "no-permit"};
+      }
       decision_ = decide(base::read_clock());  // much may have happened meanwhile
       continue;
     }

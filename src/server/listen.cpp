@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <system_error>
 
 #include <boost/asio/ip/tcp.hpp>
@@ -18,6 +19,7 @@ namespace weir::server {
 namespace {
 
 constexpr int backlog = 4096;
+constexpr std::string_view unix_scheme = "unix:";
 
 [[noreturn]] void fail(std::string const& address, char const* what, int error) {
   throw std::system_error(error, std::generic_category(), "cannot listen on " + address + ": " + what);
@@ -62,7 +64,7 @@ int listen_unix(std::string const& address, std::string const& path, std::uint32
 }  // namespace
 
 int open_listener(std::string const& address, bool first, std::uint32_t mode) {
-  if (address.starts_with("unix:")) return listen_unix(address, address.substr(5), mode);
+  if (address.starts_with(unix_scheme)) return listen_unix(address, address.substr(unix_scheme.size()), mode);
   auto const colon = address.rfind(':');
   if (colon == std::string::npos) fail(address, "no port", EINVAL);
   auto host = address.substr(0, colon);
@@ -106,8 +108,13 @@ void refuse_handshakes(int descriptor) noexcept {
   setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program);
 }
 
+boost::system::error_code set_listener_mode(std::string const& address, std::uint32_t mode) noexcept {
+  if (!address.starts_with(unix_scheme) || chmod(address.c_str() + unix_scheme.size(), mode) == 0) return {};
+  return {errno, boost::system::system_category()};
+}
+
 void forget_listener(std::string const& address) noexcept {
-  if (address.starts_with("unix:")) unlink(address.c_str() + 5);
+  if (address.starts_with(unix_scheme)) unlink(address.c_str() + unix_scheme.size());
 }
 
 std::string bound_address(int descriptor) {

@@ -59,6 +59,9 @@ asio::awaitable<void> Session::run(Preface preface) {
   for (;;) {
     switch (next) {
       case Next::close:
+        // Who was told to go only now may have more on its way, and closing over that takes the answer with it.
+        if (client_.retiring || client_.stream().has_bytes() || (client_.inbox && !client_.inbox->unread().empty()))
+          co_await linger();
         worker_.local().inboxes.give(std::move(client_.inbox));  // else each connection would cost the making of one
         co_return;
       case Next::refuse:

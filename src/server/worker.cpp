@@ -19,8 +19,9 @@ namespace {
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 // Without descriptors left, accepting is tried again after this (PITFALLS: accept errors).
 constexpr base::Duration accept_pause = std::chrono::milliseconds(100);
-// A listener that goes away waits so long for handshakes that have begun.
-constexpr base::Duration handshake_time = std::chrono::milliseconds(100);
+// A listener that goes away waits for handshakes that have begun, at most so long, and looks so often. Meanwhile nobody else
+// is let in, and whoever tries hears nothing for a second, so it is no longer than it must be.
+constexpr base::Duration handshake_time = std::chrono::milliseconds(100), handshake_look = std::chrono::milliseconds(1);
 
 void log_end(std::exception_ptr failure) {
   if (!failure) return;
@@ -226,8 +227,11 @@ void Worker::retire(std::shared_ptr<Listener> const& listener) {
 
 asio::awaitable<void> Worker::close(std::shared_ptr<Listener> listener) {
   asio::basic_waitable_timer<base::Clock> handshakes(io_);
-  handshakes.expires_after(handshake_time);
-  co_await handshakes.async_wait(tuple);
+  auto const end = base::Clock::now() + handshake_time;
+  while (handshakes_under_way(listener->acceptor.native_handle()) && base::Clock::now() < end) {
+    handshakes.expires_after(handshake_look);
+    co_await handshakes.async_wait(tuple);
+  }
   // Connections that the kernel has completed are owed an answer.
   for (;;) {
     boost::system::error_code error;

@@ -10,8 +10,8 @@
 #include "weir/http/cache_control.hpp"
 
 // Behind the first 40 bytes: keep_until, initial_age, lifetime, stale_while_revalidate, stale_if_error, date (8 each),
-// fetch_time (4), status (2), flags (1), a zero byte, offset and size of etag and last_modified, sizes of key, selector and
-// head, number of tags (4 each), the tags (8 each), key, selector, head, body.
+// fetch_time (4), status (2), flags (1), source of the lifetime (1), offset and size of etag and last_modified, sizes of
+// key, selector and head, number of tags (4 each), the tags (8 each), key, selector, head, body.
 
 namespace weir::store {
 namespace {
@@ -177,7 +177,9 @@ std::optional<Facts> read_facts(std::string_view record, Reader& reader, Moment 
 
   facts.status = reader.take<std::uint16_t>();
   set_flags(facts, reader.take<std::uint8_t>());
-  if (reader.take<std::uint8_t>() != 0) return std::nullopt;
+  auto const source = reader.take<std::uint8_t>();
+  if (source > static_cast<std::uint8_t>(cache::LifetimeSource::conflict)) return std::nullopt;
+  facts.lifetime_source = static_cast<cache::LifetimeSource>(source);
   facts.etag = reader.slice();
   facts.last_modified = reader.slice();
   return facts;
@@ -251,7 +253,7 @@ std::string encode(cache::StoredResponse const& response, base::SteadyTime keep_
   append_number(out, facts.fetch_time.count());
   append_number(out, facts.status);
   append_number(out, flags_of(facts));
-  append_number(out, std::uint8_t{0});
+  append_number(out, static_cast<std::uint8_t>(facts.lifetime_source));
   for (auto const slice : {facts.etag, facts.last_modified}) {
     append_number(out, slice.offset);
     append_number(out, slice.size);

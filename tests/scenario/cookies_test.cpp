@@ -1,12 +1,8 @@
 // FWD-3: what cookies do to caching, as browsers send them.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-#include <filesystem>
-#include <fstream>
-
 #include "scenario/answers.hpp"
-#include "weir/observe/log.hpp"
+#include "scenario/log_file.hpp"
 
 namespace weir::test {
 namespace {
@@ -207,31 +203,6 @@ TEST(Cookies, ErrorOfOneUserIsNotShown) {
     EXPECT_EQ(response.body.find("ann"), std::string::npos);
   }
 }
-
-// A log in a file, while it lives.
-class Log {
- public:
-  Log() : file_(std::filesystem::temp_directory_path() / ("weir-cookies-" + std::to_string(::getpid()) + ".log")) {
-    EXPECT_FALSE(observe::start_log({.file = file_.string()}));
-  }
-  ~Log() {
-    observe::stop_log();
-    std::filesystem::remove(file_);
-  }
-  std::string text() const {
-    std::ifstream in(file_);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::size_t count(std::string const& word) const {
-    auto const all = text();
-    std::size_t count = 0;
-    for (auto at = all.find(word); at != std::string::npos; at = all.find(word, at + 1)) ++count;
-    return count;
-  }
-
- private:
-  std::filesystem::path file_;
-};
 
 // FWD-3, OBS-3: the names are in the statistics, and once an hour in the log while they are over a fifth. Never a value.
 TEST(Cookies, NamesBehindCredentials) {

@@ -134,6 +134,9 @@ TEST(UnixSockets, AreMadeAsTold) {
   EXPECT_EQ(file.st_mode & 0777U, 0606U);
   EXPECT_THROW(Weir(origin.url(), yaml("")), std::system_error);  // it is alive
   EXPECT_EQ(Client(0, {.address = "unix:" + path}).get("/x").body, "x");
+  EXPECT_TRUE(weir.reload(yaml(", mode: \"0600\"")).empty());  // the same socket, for others
+  ASSERT_EQ(::stat(path.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777U, 0600U);
 }
 
 }  // namespace

@@ -3,49 +3,13 @@
 
 #include <set>
 
-#include <boost/json.hpp>
-
-#include "scenario/answers.hpp"
-#include "weir/admin/client.hpp"
+#include "scenario/explaining.hpp"
 
 namespace weir::test {
 namespace {
 
 using namespace std::chrono_literals;
 namespace bj = boost::json;
-
-std::string query_for(std::string const& path, Fields const& fields, std::string const& method = "GET") {
-  auto query = "?url=" + admin::escaped("http://weir.test" + path) + "&method=" + method;
-  for (auto const& field : fields) query += "&header=" + admin::escaped(field.name + ": " + field.value);
-  return query;
-}
-
-bj::object explain(Weir& weir, std::string const& path, Fields const& fields = {}, std::string const& method = "GET") {
-  auto const answer = get(weir.admin_port(), "/v1/explain" + query_for(path, fields, method));
-  EXPECT_EQ(answer.status, 200) << answer.body;
-  return bj::parse(answer.body).as_object();
-}
-
-std::string text(bj::value const& value) { return value.is_string() ? std::string(value.as_string()) : std::string(); }
-
-// What was told, against what came: the same status of Weir's own, or the same word of Cache-Status as far as it was known.
-void expect_agreement(bj::object const& told, Response const& came) {
-  auto const foretold = parse_cache_status(text(told.at("cache_status"))).front();
-  auto const status = cache_status(came);
-  auto const decision = text(told.at("decision"));
-  SCOPED_TRACE(bj::serialize(told));
-  if (decision == "refuse") {
-    EXPECT_EQ(told.at("status").as_int64(), came.status);
-    return;
-  }
-  EXPECT_EQ(decision == "hit" || foretold.hit(), status.hit());
-  EXPECT_EQ(foretold.fwd(), status.fwd());
-  EXPECT_EQ(foretold.detail(), status.detail());
-  EXPECT_EQ(decision == "join", status.collapsed());
-  if (foretold.ttl()) {
-    EXPECT_LE(std::abs(*foretold.ttl() - *status.ttl()), 1);  // a second may have passed
-  }
-}
 
 // One situation: an answer that is stored, what happens to it, and a request.
 struct Situation {
@@ -129,9 +93,7 @@ void play(Situation const& row) {
   EXPECT_EQ(told.at("reuse").is_null() ? "" : text(told.at("reuse").at("reason")), row.reason);
   EXPECT_FALSE(text(told.at("why")).empty());
   expect_agreement(told, Client(weir.port()).request(row.method, "/x", row.asks));
-  if (row.decision != "stale") {
-    EXPECT_EQ(origin.calls() - calls, row.decision == "fetch" ? 1U : 0U);
-  }
+  if (row.decision != "stale") { EXPECT_EQ(origin.calls() - calls, row.decision == "fetch" ? 1U : 0U); }
 }
 
 // OBS-3: for every row of the reuse table, and for what decides before it is asked.

@@ -1,13 +1,7 @@
 // What an operator sees: stopping, probes, counters, the words on each answer, and the memory that it all takes.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <future>
-#include <thread>
-
-#include <boost/asio/post.hpp>
-
-#include "scenario/weir.hpp"
+#include "scenario/draining.hpp"
 
 namespace weir::test {
 namespace {
@@ -17,37 +11,6 @@ using namespace std::chrono_literals;
 Field const fresh{"Cache-Control", "max-age=60"};
 Field length(std::size_t size) { return {"Content-Length", std::to_string(size)}; }
 constexpr std::size_t kib = 1024, mib = 1024 * kib;
-
-// A drain in a thread of its own; `hurry` ends it at once.
-class Drain {
- public:
-  explicit Drain(Weir& weir)
-      : ended_(std::async(std::launch::async, [this, &weir] {
-          return weir.daemon().drain([this](base::Duration) {
-            give_way();
-            return hurried_.load();
-          });
-        })) {}
-  ~Drain() { hurried_.store(true); }
-  void hurry() { hurried_.store(true); }
-  daemon::Ended ended() { return ended_.get(); }
-
- private:
-  std::atomic<bool> hurried_{false};
-  std::future<daemon::Ended> ended_;
-};
-
-// Every worker stands still until the gate opens.
-void hold(Weir& weir, Gate const& gate) {
-  std::size_t const before = static_cast<std::size_t>(gate.arrived());
-  for (auto& worker : weir.daemon().workers()) boost::asio::post(worker->io(), [gate] { gate.wait(); });
-  ASSERT_TRUE(
-      eventually([&] { return static_cast<std::size_t>(gate.arrived()) == before + weir.daemon().workers().size(); }));
-}
-
-bool refuses_connections(Weir const& weir) {
-  return eventually([&] { return !connect_to(weir.port()); });
-}
 
 // LCY-2: what was accepted is answered, and says that it is the last.
 TEST(Lifecycle, DrainAnswersWhatWasAccepted) {

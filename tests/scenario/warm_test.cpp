@@ -141,6 +141,8 @@ TEST(Warm, EndsAtADrain) {
   });
   ASSERT_TRUE(eventually([&] { return weir.daemon().shared().draining.load(); }));
   EXPECT_EQ(warm(weir, order_of({"/other"})).status, 409);
+  weir.turn(1s);
+  EXPECT_TRUE(says(weir, "\"failed\":0,\"under_way\":1"));  // who waited for a permit is left, and has not failed
   gate.open();
   ended.wait();
   EXPECT_LE(origin.calls(), 2U);

@@ -34,6 +34,12 @@ struct Loaded {
   std::optional<Settings> settings;                             // only if there is no mistake
   std::vector<Mistake> mistakes;
   std::vector<std::string> warnings;
+  // With mistakes: what could be read all the same, so that whoever looks further tells all mistakes at once.
+  std::optional<Settings> partly{};
+
+  Settings const* known() const noexcept { return settings ? &*settings : partly ? &*partly : nullptr; }
+  // Whether a mistake is known in a group ("listen", "store"): what else is wrong there may follow from it.
+  bool is_wrong_in(std::string_view group) const noexcept;
 };
 
 Loaded load(Sources const& sources);

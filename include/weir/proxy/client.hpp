@@ -81,6 +81,10 @@ class Client {
   void end_watch() noexcept;
   bool departed() const noexcept { return departed_; }
 
+  // Who retires: whether it sent more than the request that is being answered, so that one answer more is owed. Asked once
+  // an answer; a client that never pauses is told to go after so many.
+  bool is_owed_more() noexcept;
+
   std::unique_ptr<Inbox> inbox;  // null while idle
   std::string address;           // of the peer, text without port; "unix" for a unix socket
   bool trusted = false;          // of trusted_proxies
@@ -97,6 +101,7 @@ class Client {
   std::uint64_t body_left_ = 0, body_seen_ = 0, body_limit_ = 0;
   std::optional<wire::ChunkedDecoder> chunked_;
   bool body_began_ = false, departed_ = false;
+  std::uint16_t last_answers_ = 0;
 };
 
 }  // namespace weir::proxy

@@ -37,7 +37,7 @@ class Exchange {
     if (local_.logs_access) tell_access();
   }
   // What the connection is good for after `answer_at_once` said true.
-  After after() const noexcept { return keep_alive() ? After::keep_alive : After::close; }
+  After after() const noexcept { return ends_ || close_ ? After::close : After::keep_alive; }
   // Copies the request out of the client's read buffer, which then may go.
   void hold_request();
   bool has_body() const noexcept { return request_.has_body(); }
@@ -47,7 +47,7 @@ class Exchange {
   // WRM-1: instead of an answer, the entry that this request would be given is fetched if it is not fresh. `why`: a word on
   // what was not done.
   struct Warmed {
-    enum What : std::uint8_t { failed, skipped, done } what = failed;
+    enum What : std::uint8_t { failed, left, skipped, done } what = failed;  // left: a drain came first
     std::string_view why;
   };
   asio::awaitable<Warmed> warm();
@@ -171,7 +171,7 @@ class Exchange {
   asio::awaitable<void> end_upload();
   void count(observe::Outcome outcome) noexcept;
   void tell_access() const noexcept;
-  bool keep_alive() const noexcept;
+  bool is_last() noexcept;
   base::Duration no_progress() const noexcept { return settings().limits.body_timeout; }
   config::Settings const& settings() const noexcept { return *settings_; }
 
@@ -210,6 +210,7 @@ class Exchange {
   std::uint8_t turned_away_ = 0;             // COA-5: how often an answer could not be shared with this request
   std::uint8_t rounds_ = 0;
   bool close_ = false;
+  bool ends_ = true;  // the answer's head said that it is the connection's last
   // For the access log: the answer as it was begun, and when.
   struct Sent {
     observe::Outcome outcome = observe::Outcome::error;

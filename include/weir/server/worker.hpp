@@ -111,6 +111,10 @@ int open_listener(std::string const& address, bool first, std::uint32_t mode);
 // No new connection: handshakes that have begun end well, others find nobody once the socket is closed. Without effect on
 // unix sockets, whose files the daemon removes.
 void refuse_handshakes(int descriptor) noexcept;
+// Whether the kernel has handshakes under way for the port of a listening socket, as far as it tells: yes, if it does not.
+bool handshakes_under_way(int descriptor) noexcept;
+// The file of a unix socket gets another mode; nothing else to do for other addresses.
+boost::system::error_code set_listener_mode(std::string const& address, std::uint32_t mode) noexcept;
 // Removes the file of a unix socket, so that nobody connects to it any more; of other addresses there is nothing to remove.
 void forget_listener(std::string const& address) noexcept;
 // The bound address, with the port that the system chose for port 0.

@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         PatchRow{"Date at the end of time", 80, 8, highest}, PatchRow{"Date at its beginning", 80, 8, lowest},
         PatchRow{"Date in 300 years", 80, 8, in_years(300)}, PatchRow{"a status that the head has not", 92, 2, 404},
         PatchRow{"no status", 92, 2, 0}, PatchRow{"all flags", 94, 1, 0xFF, "fine"},
-        PatchRow{"byte behind the flags", 95, 1, 1}, PatchRow{"ETag behind the head", 96, 4, 5000},
+        PatchRow{"no source of a lifetime", 95, 1, 9}, PatchRow{"ETag behind the head", 96, 4, 5000},
         PatchRow{"ETag where the head ends", 96, 4, 80}, PatchRow{"ETag far behind the head", 96, 4, 0xFFFFFFFF},
         PatchRow{"ETag longer than the head", 100, 4, 5000}, PatchRow{"endless ETag", 100, 4, 0xFFFFFFFF},
         PatchRow{"ETag over the end of its line", 100, 4, 5}, PatchRow{"Last-Modified behind the head", 104, 4, 0xFFFFFFFF},

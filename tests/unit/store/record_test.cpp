@@ -31,6 +31,7 @@ void expect_same_facts(cache::Facts const& facts, Moment const& moment, cache::F
   EXPECT_EQ(to_there(moment, facts.response_time), to_there(here, stored.response_time));
   EXPECT_EQ(facts.initial_age, stored.initial_age);
   EXPECT_EQ(facts.lifetime, stored.lifetime);
+  EXPECT_EQ(facts.lifetime_source, stored.lifetime_source);
   EXPECT_EQ(facts.stale_while_revalidate, stored.stale_while_revalidate);
   EXPECT_EQ(facts.stale_if_error, stored.stale_if_error);
   EXPECT_EQ(facts.purge_number, stored.purge_number);
@@ -212,6 +213,7 @@ TEST(Record, has_the_layout_of_version_1) {
   Shape shape;
   shape.selector = "selector";
   shape.tags = {1, 2};
+  shape.facts.lifetime_source = cache::LifetimeSource::unknown;  // a zero byte, as before it was told
   auto const record = record_of(shape);
   auto const digest = base::sha256(record);
   EXPECT_EQ(record[2], 1);

@@ -28,6 +28,7 @@ struct Shape {
     facts.fetch_time = std::chrono::milliseconds(70);
     facts.initial_age = std::chrono::seconds(2);
     facts.lifetime = std::chrono::minutes(10);
+    facts.lifetime_source = cache::LifetimeSource::expires;
     facts.stale_while_revalidate = std::chrono::seconds(30);
     facts.stale_if_error = std::chrono::hours(1);
     facts.purge_number = 7;
