@@ -14,7 +14,7 @@ enum class Reading {
 struct Reply {
   std::string name, bytes;
   Reading reading = Reading::bad;
-  std::string body;     // of a good one
+  std::string body{};   // of a good one
   bool closes = false;  // the origin closes behind it
   bool kept = false;    // and its connection serves the next fetch
 };

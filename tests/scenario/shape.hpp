@@ -22,11 +22,11 @@ struct Shape {
   std::string name, bytes;
   Fate fate = Fate::refused;
   int status = 400;
-  Refusal refusal = Refusal::none;         // of a head
-  std::string method, target, host, body;  // of what is forwarded
-  bool closes = false;                     // the client's connection ends with the answer
-  bool continues = false;                  // the client is told to go on
-  bool is_old = false;                     // HTTP/1.0
+  Refusal refusal = Refusal::none;                 // of a head
+  std::string method{}, target{}, host{}, body{};  // of what is forwarded
+  bool closes = false;                             // the client's connection ends with the answer
+  bool continues = false;                          // the client is told to go on
+  bool is_old = false;                             // HTTP/1.0
 
   Shape closing() const {
     auto shape = *this;

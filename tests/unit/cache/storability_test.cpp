@@ -127,15 +127,12 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
                     Row{"403 permits no guess", get, "403\nETag: \"a\"", N::no_freshness, "m"},
                     Row{"412 of a precondition", "GET /\nIf-Match: \"x\"", "412\nCache-Control: max-age=60", N::status, "m"},
                     Row{"416 of a range", "GET /\nRange: bytes=9-", "416\nCache-Control: max-age=60", N::status, "m"},
-                    Row{"404 to a range", "GET /\nRange: x", "404\nCache-Control: max-age=60", N::status},
                     Row{"200 to a precondition", "GET /\nIf-Match: \"x\"", "200\nCache-Control: max-age=60", N::status},
                     Row{"200 to a condition of a range", "GET /\nIf-Range: x", "200\nCache-Control: max-age=60", N::status},
                     Row{"400", get, "400\nCache-Control: max-age=60", N::status},
                     Row{"403", get, "403\nCache-Control: public, max-age=60", N::status},
                     Row{"412 of nothing", get, "412\nCache-Control: max-age=60", N::status},
-                    Row{"431", get, "431\nCache-Control: max-age=60", N::status},
                     Row{"451", get, "451\nCache-Control: max-age=60", stored, "f"},
-                    Row{"404 with freshness", get, "404\nCache-Control: max-age=60", stored, "f"},
                     Row{"400 where the operator wants it", get, "400\nCache-Control: max-age=60", stored, "f", all_errors}),
     row_name);
 
