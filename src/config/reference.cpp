@@ -20,7 +20,7 @@ constexpr char markdown_head[] =
     R"(# Every setting
 
 `weir.yaml` holds every key with its default, `minimal.yaml` the shortest useful file. `weir -t -c FILE` names every mistake
-in a file with its line, `weir -T` shows what is in effect.
+in a file with its line, `weir -T` shows what is in effect. What is trusted, and what settings give away: [Security](#security).
 
 Later wins: defaults, the file, variables of the environment, `--set path=value` in order, `--origin` and `--listen`.
 
@@ -172,8 +172,7 @@ std::string reference_markdown() {
     flatten(key.value.keys, key.name + step, false, rows);
     out += "## `" + key.name + "`" + (key.inherits ? " *" : "") + "\n\n" + key.help + "\n\n" + table(rows);
   }
-  out.pop_back();
-  return out;
+  return out + security_markdown();
 }
 
 std::vector<std::string> every_key() {

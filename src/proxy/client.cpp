@@ -137,11 +137,13 @@ asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers,
     written -= skip;
     while (rest.size() > 0) {
       auto const part = asio::buffer(rest, piece);
-      if (!write_deadline_) write_deadline_.emplace(stream_);
+      if (!write_deadline_) write_deadline_.emplace(stream_, wire::WhenLate::cancel);
       write_deadline_->expires_after(no_progress);
       auto const result = co_await stream_->write(part);
       write_deadline_->clear();
       if (result.error) {
+        // A clean end would leave what it did not read with the kernel, for minutes.
+        if (write_deadline_->expired()) stream_->reset();
         departed_ = true;
         co_return false;
       }

@@ -30,6 +30,16 @@ FetchResult result_of(int status) noexcept {
                          : FetchResult::ok;
 }
 
+// MEM-1: flights hold their share, or their readers pin what the store has no room for. One more body would be held beside
+// it.
+bool memory_is_short(Shared const& shared) noexcept {
+  auto const share = shared.flight_bytes_max.load(std::memory_order_relaxed);
+  if (shared.flight_bytes.load(std::memory_order_relaxed) > share) return true;
+  if (shared.memory.bytes() <= 5 * share) return false;  // as a rule the share is a quarter, and the locks below are spared
+  auto const capacity = shared.store.stats().capacity;
+  return capacity != 0 && shared.memory.bytes() > capacity + share;
+}
+
 // COA-5: an error is told to everyone, but what it says to one requester stays with that one.
 bool may_be_shown_to_all(http::Fields fields) {
   if (fields.has(http::FieldId::set_cookie)) return false;
@@ -235,9 +245,7 @@ cache::Storability Fetch::judge() {
     verdict.reason = reason;
     verdict.response_caused = false;
   };
-  if (verdict.store &&
-      shared_.flight_bytes.load(std::memory_order_relaxed) > shared_.flight_bytes_max.load(std::memory_order_relaxed))
-    refuse(cache::NotStored::memory);
+  if (verdict.store && memory_is_short(shared_)) refuse(cache::NotStored::memory);
   if (verdict.store && mode() == cache::Mode::bypass) {  // those who wait for it already get it all the same
     verdict.store = verdict.fresh_on_arrival = verdict.response_caused = false;
     verdict.reason = cache::NotStored::method;  // an operator's word, not the answer's: not counted

@@ -40,13 +40,13 @@ struct MemoryStore::Impl {
 };
 
 // The new entry's bytes are in the account already. One victim from its own shard, then one from each other by turn, until
-// all fits. Ends because every round takes a victim, stops when what no eviction can free is too much by itself, and never
-// empties the cache for that.
+// all fits; where none has what should go first, any will do. Ends because every other round takes a victim, stops when what
+// no eviction can free is too much by itself, and never empties the cache for that.
 bool MemoryStore::Impl::make_room(std::uint64_t hash) noexcept {
   std::size_t empty = 0;
   for (std::size_t i = shard_number(hash); !budget.fits(); ++i) {
-    if (!budget.could_fit() || empty == shard_count) return false;
-    empty = shards[i % shard_count].evict() ? 0 : empty + 1;
+    if (!budget.could_fit() || empty == 2 * shard_count) return false;
+    empty = shards[i % shard_count].evict(empty < shard_count) ? 0 : empty + 1;
   }
   return true;
 }

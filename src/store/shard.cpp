@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint8_t max_frequency = 3;
 // A new entry that was used this often while in the small queue moves to the main one instead of leaving.
 constexpr std::uint8_t promoting_frequency = 2;
-constexpr std::size_t small_share = 10;
 // Second chances given for one victim, so that one hold of the mutex is short; after them the next in line goes.
 constexpr std::size_t max_second_chances = 256;
 
@@ -190,10 +189,10 @@ void Shard::mark_hit_for_miss(std::string_view key, std::uint64_t hash, base::St
   bound_records(*record, released);
 }
 
-bool Shard::evict() noexcept {
+bool Shard::evict(bool spares_main) noexcept {
   Released released;
   std::lock_guard const lock(mutex_);
-  Hook* const victim = next_victim();
+  Hook* const victim = next_victim(spares_main);
   if (victim == nullptr) return false;
   if (place_of(*victim) == Place::main) {
     ++evicted_main_;
@@ -205,10 +204,11 @@ bool Shard::evict() noexcept {
   return true;
 }
 
-Hook* Shard::next_victim() noexcept {
+Hook* Shard::next_victim(bool spares_main) noexcept {
   for (std::size_t chances = 0; !small_.empty() || !main_.empty(); ++chances) {
-    bool const from_small =
-        !small_.empty() && (main_.empty() || small_.bytes() * small_share > small_.bytes() + main_.bytes());
+    bool const small_is_due = budget_.small_is_due();
+    if (small_.empty() && small_is_due && spares_main) return nullptr;
+    bool const from_small = !small_.empty() && (main_.empty() || small_is_due);
     Hook& next = from_small ? small_.front() : main_.front();
     auto const frequency = next.frequency.load(std::memory_order_relaxed);
     bool const stays = from_small ? frequency >= promoting_frequency : frequency > 0;
@@ -216,6 +216,7 @@ Hook* Shard::next_victim() noexcept {
     auto const bytes = weight(entry_of(next));
     queue_of(next).remove(next, bytes);
     main_.push_back(next, bytes);
+    if (from_small) budget_.in_small.fetch_sub(bytes, std::memory_order_relaxed);
     next.frequency.store(from_small ? 0 : frequency - 1, std::memory_order_relaxed);
   }
   return nullptr;
@@ -287,10 +288,12 @@ void Shard::link(cache::Entry entry, Place place, std::uint8_t frequency) noexce
   (place == Place::main ? main_ : small_).push_back(linked.hook, bytes);
   insert_into_index(linked.hook);
   budget_.evictable.fetch_add(bytes, std::memory_order_relaxed);
+  if (place == Place::small) budget_.in_small.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void Shard::drop(cache::StoredResponse const& entry, Released& released) noexcept {
   auto const bytes = weight(entry);
+  if (place_of(entry.hook) == Place::small) budget_.in_small.fetch_sub(bytes, std::memory_order_relaxed);
   queue_of(entry.hook).remove(entry.hook, bytes);
   index_.remove(entry.hook);
   budget_.evictable.fetch_sub(bytes, std::memory_order_relaxed);

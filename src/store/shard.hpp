@@ -19,11 +19,20 @@
 
 namespace weir::store {
 
-// Shared by all shards: what exists, and how much of it eviction could set free if no reader pins it.
+// The small queues' part of all that is stored: a tenth.
+inline constexpr std::size_t small_share = 10;
+
+// Shared by all shards: what exists, how much of it eviction could set free if no reader pins it, and how much of that is in
+// small queues. A tenth is one of all shards together: a shard may hold a few entries, or one large one.
 struct Budget {
   cache::MemoryAccount& account;
   std::size_t max_bytes;
   std::atomic<std::size_t> evictable{0};
+  std::atomic<std::size_t> in_small{0};
+
+  bool small_is_due() const noexcept {
+    return in_small.load(std::memory_order_relaxed) * small_share > evictable.load(std::memory_order_relaxed);
+  }
 
   bool fits() const noexcept { return account.bytes() <= max_bytes; }
   bool could_fit() const noexcept {
@@ -85,8 +94,9 @@ class alignas(64) Shard {
   std::size_t invalidate(std::string_view key, std::uint64_t hash, cache::Invalidation mode, std::uint64_t number,
                          base::SteadyTime record_until, base::Now now) noexcept;
 
-  // Drops one entry; false if there is none.
-  bool evict() noexcept;
+  // Drops one entry; false if there is none. `spares_main`: also if it would be one of the main queue while small queues of
+  // other shards hold more than their share.
+  bool evict(bool spares_main = false) noexcept;
 
   struct Swept {
     std::size_t looked_at = 0;
@@ -126,7 +136,7 @@ class alignas(64) Shard {
   void drop(cache::StoredResponse const& entry, Released& released) noexcept;
   void expire(cache::StoredResponse const& entry, Released& released) noexcept;
   void insert_into_index(Hook& hook) noexcept;
-  Hook* next_victim() noexcept;
+  Hook* next_victim(bool spares_main) noexcept;
   void see(base::Now now) noexcept;
 
   Budget& budget_;

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 
 #include "support/client.hpp"
@@ -35,13 +36,13 @@ std::string content(std::filesystem::path const& file) {
 }
 
 // Between fork and exec only such calls are allowed.
-[[noreturn]] void become(char const* config, char const* log, pid_t parent) {
+[[noreturn]] void become(char const* program, char const* config, char const* log, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(126);
   int const output = ::open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
   ::dup2(output, STDERR_FILENO);
   ::close_range(STDERR_FILENO + 1, ~0U, 0);
-  ::execl(WEIR_BINARY, "weir", "-c", config, static_cast<char*>(nullptr));
+  ::execl(program, "weir", "-c", config, static_cast<char*>(nullptr));
   ::_exit(127);
 }
 
@@ -71,19 +72,18 @@ Daemon::Daemon(std::uint16_t origin_port, std::string const& settings) : folder_
   test::raise_descriptor_limit();
   write(settings);
   auto const config = (folder_ / "weir.yaml").string(), output = (folder_ / "log").string();
+  char const* const other = std::getenv("WEIR_BINARY");  // such as a sanitizer's
+  char const* const program = other != nullptr ? other : WEIR_BINARY;
   pid_t const parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(config.c_str(), output.c_str(), parent);
+  if (pid_ == 0) become(program, config.c_str(), output.c_str(), parent);
   bool gone = pid_ < 0;
   bool const up = test::eventually([&] {
     gone = gone || ::waitpid(pid_, nullptr, WNOHANG) == pid_;
     return gone || log().find("listening address=127.0.0.1:") != std::string::npos;
   });
   if (gone) pid_ = 0;
-  if (gone || !up) {
-    ADD_FAILURE() << "weir did not come up; its last words:\n" << log();
-    return;
-  }
+  if (gone || !up) throw std::runtime_error("weir did not come up; its last words:\n" + log());
   port_ = static_cast<std::uint16_t>(number_behind(log(), "listening address=127.0.0.1:"));
 }
 

@@ -18,7 +18,7 @@ Milliseconds load_time(double share = 1);
 void go_on(Milliseconds time);
 
 // Sanitizers keep what was freed, so bounds on memory mean nothing under them.
-inline constexpr bool memory_counts = WEIR_SANITIZED == 0;
+bool memory_counts();
 // What a process may take beyond what is counted: buffers, stacks and heaps of its threads that have not been used before.
 inline constexpr std::int64_t slack = std::int64_t{8} << 20;
 
@@ -52,11 +52,11 @@ void expect_no_problems(Origin const& origin);
 // One line of the table of loads.
 void report(std::string_view name, Tally const& tally, std::uint64_t origin_calls, Usage const& before, Usage const& after);
 
-// An attack: an origin, a daemon and ordinary clients, and what it cost. Settings and bounds are the test's.
+// An attack: an origin, a daemon of two workers and ordinary clients, and what it cost. Settings and bounds are the test's.
 //
 //   Attack attack("slow heads", handler, "limits: {header_timeout: 1s}\n");
 //   ...
-//   attack.end(400 * 20 * 1024, "400 connections, each its 16 KiB");
+//   attack.end("a head 1 s", {.bytes = 400 * 20 * 1024});
 class Attack {
  public:
   Attack(std::string name, Origin::Handler handler, std::string const& settings);
@@ -65,8 +65,14 @@ class Attack {
   Daemon& weir() noexcept { return weir_; }
 
   // Expects that the ordinary clients were served from the store alone (`refetches` of their pages aside), that no more than
-  // `bytes` and the slack were added at any time, and that everything is given back.
-  void end(std::int64_t bytes, std::string_view what, std::uint64_t refetches = 0);
+  // `bytes` and the slack were added at any time, that the processor was used for no more than `share` of the time (of one
+  // core), and that everything is given back.
+  struct Cost {
+    std::int64_t bytes = 0;
+    std::uint64_t refetches = 0;
+    double share = 2.5;  // two workers, and the admin thread
+  };
+  void end(std::string_view bound, Cost const& cost);
 
  private:
   std::string name_;

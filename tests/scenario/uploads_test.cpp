@@ -233,5 +233,17 @@ TEST(Uploads, BodyOverItsLimitIsRefused) {
   EXPECT_EQ(read_until(connection, "0\r\n\r\n").find("\r\n0\r\n"), std::string::npos);
 }
 
+// REQ-2: what is refused before its body was read ends the connection, and says so: its client does not ask there again.
+TEST(Uploads, RefusalWithUnreadBodySaysThatTheConnectionEnds) {
+  ScriptedOrigin origin;
+  Weir weir(origin);
+  origin.stop();
+  Client client(weir.port());
+  auto const response = client.request("POST", "/x", {}, std::string(100'000, 'b'));
+  EXPECT_EQ(response.status, 502);
+  EXPECT_EQ(response.value("Connection"), "close");
+  EXPECT_TRUE(client.waits_until_closed());
+}
+
 }  // namespace
 }  // namespace weir::test
