@@ -20,6 +20,7 @@
 #include "session.hpp"
 #include "weir/http/field.hpp"
 #include "weir/observe/log.hpp"
+#include "weir/wire/lasting.hpp"
 
 namespace weir::admin {
 namespace {
@@ -99,6 +100,7 @@ struct Server::Impl {
   boost::system::result<std::unique_ptr<Listener>, StartError> listen(std::string_view setting, std::string const& text,
                                                                       Door door, bool needs_token);
   void start();
+  void run() noexcept;
   void stop() noexcept;
   asio::awaitable<void> accept(Listener& listener);
   std::string begin(Listener& listener, wire::Stream::Socket socket);
@@ -134,11 +136,22 @@ void Server::Impl::start() {
   for (auto* const listener : {admin.get(), open.get()}) {
     if (listener == nullptr) continue;
     auto const on_end = [](std::exception_ptr const& error) {
-      if (error) observe::log_error("admin-listener-failed", {{"what", what_of(error)}});
+      if (error) observe::log_error("admin-listener-failed");
     };
-    asio::co_spawn(context, accept(*listener), on_end);
+    wire::Lasting::begin(context, [this, listener] { return accept(*listener); }, on_end);
   }
-  if (admin || open) thread = std::thread([this] { context.run(); });
+  if (admin || open) thread = std::thread([this] { run(); });
+}
+
+void Server::Impl::run() noexcept {
+  for (;;) {
+    try {
+      context.run();
+      return;
+    } catch (std::exception const& error) {  // from a handler of a library; the loop goes on
+      observe::log_error("admin-exception", {{"what", std::string_view(error.what())}});
+    }
+  }
 }
 
 asio::awaitable<void> Server::Impl::accept(Listener& listener) {

@@ -185,7 +185,7 @@ void AccessLog::write(std::string_view lines) {
     if (polled < 0 && errno == EINTR) continue;
     ssize_t const written = polled > 0 ? ::write(descriptor_, rest.data(), std::min(rest.size(), safe_piece)) : -1;
     if (written < 0 && polled > 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (written < 0) {
+    if (written <= 0) {
       dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
       return;
     }

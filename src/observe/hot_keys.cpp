@@ -25,17 +25,16 @@ void Hottest::count(std::string_view key, std::uint64_t hash, std::uint64_t weig
   }
   std::size_t place = size_;
   std::uint64_t before = 0;
-  if (size_ < hot_key_count) {
-    ++size_;
-  } else {
+  if (size_ == hot_key_count) {
     auto const least = std::min_element(counts_.begin(), counts_.end());
     place = static_cast<std::size_t>(least - counts_.begin());
     before = *least;
   }
+  keys_[place].assign(key.substr(0, hot_key_bytes));  // first: without memory nothing has changed
+  size_ = std::max(size_, place + 1);
   hashes_[place] = hash;
   counts_[place] = before + weight;
   errors_[place] = before;
-  keys_[place].assign(key.substr(0, hot_key_bytes));
 }
 
 std::vector<HotKey> Hottest::all() const {
@@ -45,7 +44,7 @@ std::vector<HotKey> Hottest::all() const {
   return keys;
 }
 
-void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash) {
+void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash) noexcept try {
   bool const hit = outcome == Outcome::hit || outcome == Outcome::stale;
   bool const miss = outcome == Outcome::miss || outcome == Outcome::pass || outcome == Outcome::error;
   if (hit && ++hits_ % hit_sample != 0) return;
@@ -59,6 +58,8 @@ void HotKeys::count(Outcome outcome, std::string_view key, std::uint64_t hash) {
   ++misses_;
   hottest_[static_cast<std::size_t>(Hot::misses)].count(key, hash, 1);
   missed_paths_.count(path, std::hash<std::string>{}(path), 1);
+} catch (std::bad_alloc const&) {
+  return;  // an estimate that is one short
 }
 
 std::vector<HotKey> HotKeys::hottest(Hot what) const {

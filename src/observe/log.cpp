@@ -52,7 +52,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     take_next();
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    if (!write_all({line.data(), line.size()})) count_lost();
+    // A line that was cut gets its end before the next.
+    if ((mid_line_ && !write_all("\n")) || !write_all({line.data(), line.size()})) count_lost();
   }
   void flush_() override { take_next(); }
 
@@ -67,13 +68,17 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     if (owned_) close_owned(descriptor_);
     descriptor_ = next;
     owned_ = true;
+    mid_line_ = false;
   }
 
-  bool write_all(std::string_view bytes) const noexcept {
+  bool write_all(std::string_view bytes) noexcept {
     while (!bytes.empty()) {
       ssize_t const written = ::write(descriptor_, bytes.data(), bytes.size());
-      if (written >= 0) {
+      if (written > 0) {
+        mid_line_ = bytes[static_cast<std::size_t>(written) - 1] != '\n';
         bytes.remove_prefix(static_cast<std::size_t>(written));
+      } else if (written == 0) {
+        return false;
       } else if (errno == EAGAIN) {
         pollfd ready{descriptor_, POLLOUT, 0};
         if (::poll(&ready, 1, write_patience) <= 0) return false;
@@ -86,6 +91,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   int descriptor_;
   bool owned_;
+  bool mid_line_ = false;
   std::atomic<int> next_{-1};
   std::atomic<std::uint64_t> lost_{0};
 };

@@ -6,11 +6,11 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
-#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include "weir/observe/log.hpp"
 #include "weir/origin/pool.hpp"
+#include "weir/wire/lasting.hpp"
 
 namespace weir::origin {
 namespace {
@@ -78,7 +78,7 @@ void start_checks(asio::io_context& io, config::Origin const& settings, std::sha
                   std::shared_ptr<asio::ssl::context> const& tls) {
   if (!settings.health_check || servers->size() < 2 || !servers->begin_checks()) return;
   for (std::size_t i = 0; i < servers->size(); ++i) {
-    auto const end = [](std::exception_ptr failure) {
+    auto const end = [](std::exception_ptr const& failure) {
       if (!failure) return;
       try {
         std::rethrow_exception(failure);
@@ -86,7 +86,10 @@ void start_checks(asio::io_context& io, config::Origin const& settings, std::sha
         observe::log_error("health-check-failed", {{"what", std::string_view(error.what())}});
       }
     };
-    asio::co_spawn(io, keep_checking(io, Check{settings, servers, tls, i}, servers->address(i)), end);
+    auto const address = servers->address(i);
+    Check const check{settings, servers, tls, i};
+    wire::Lasting::begin(
+        io, [&io, check, address] { return keep_checking(io, check, address); }, end);
   }
 }
 

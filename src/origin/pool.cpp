@@ -39,6 +39,10 @@ std::unique_ptr<Connection> Pool::take_idle(Line& line, base::Duration younger_t
       return nullptr;
     }
     if (connection->stream->is_stale()) continue;
+    if (auto const generation = line.dialer.generation(); connection->generation != generation) {
+      if (!line.dialer.leads_here(connection->stream->socket())) continue;  // the server has moved (REL-1)
+      connection->generation = generation;
+    }
     connection->reused = true;
     return connection;
   }
@@ -57,7 +61,10 @@ asio::awaitable<Connected> Pool::connect(Want want, base::SteadyTime due) {
     auto server = servers->choose(tried, now);
     if (!server) co_return std::move(connected);  // how the last one failed
     auto const index = server->index();
-    if (want != Want::new_only) connected.connection = take_idle(lines_[index], limit, now);
+    if (want != Want::new_only) {
+      connected.connection = take_idle(lines_[index], limit, now);
+      if (connected.connection) lines_[index].dialer.renew(now);
+    }
     if (!connected.connection) {
       std::string const name = settings_.tls.server_name;
       connected = co_await open_connection(io_, lines_[index].dialer, servers->address(index), tls.get(), name,
@@ -78,10 +85,12 @@ asio::awaitable<Connected> Pool::connect(Want want, base::SteadyTime due) {
 asio::awaitable<Connected> open_connection(asio::io_context& io, wire::Dialer& dialer, Address const& address,
                                            asio::ssl::context* tls, std::string const& server_name, base::SteadyTime due) {
   wire::Stream::Socket socket(io);
+  auto const generation = dialer.generation();
   auto const dialled = co_await dialer.connect(socket, due);
   if (dialled != wire::Dialled::connected) co_return Connected{nullptr, failure_of(dialled)};
 
   auto connection = std::make_unique<Connection>(std::make_shared<wire::Stream>(std::move(socket)));
+  connection->generation = generation;
   if (address.tls) {
     connection->deadline.expires_at(due);
     auto const& name = server_name.empty() ? address.host : server_name;
@@ -99,7 +108,11 @@ void Pool::keep(std::unique_ptr<Connection> connection) {
   connection->idle_since = base::Clock::now();
   auto& idle = lines_[connection->server.index()].idle;
   connection->server.end();
-  idle.push_back(std::move(connection));
+  try {
+    idle.push_back(std::move(connection));
+  } catch (std::bad_alloc const&) {
+    return;  // it closes; what it brought is whole all the same
+  }
   if (idle.size() > settings_.pool.idle) idle.pop_front();
 }
 

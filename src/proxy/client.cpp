@@ -20,6 +20,8 @@ std::span<char> Inbox::room() noexcept {
   return {bytes.data() + end, bytes.size() - end};
 }
 
+InboxPool::InboxPool() { free_.reserve(kept); }
+
 std::unique_ptr<Inbox> InboxPool::take() {
   if (free_.empty()) return std::make_unique<Inbox>();
   auto inbox = std::move(free_.back());
@@ -30,7 +32,6 @@ std::unique_ptr<Inbox> InboxPool::take() {
 void InboxPool::give(std::unique_ptr<Inbox> inbox) noexcept {
   if (!inbox || free_.size() >= kept || inbox->bytes.size() > Inbox::initial) return;
   inbox->begin = inbox->end = 0;
-  if (free_.capacity() == 0) free_.reserve(kept);
   free_.push_back(std::move(inbox));
 }
 
@@ -39,7 +40,6 @@ struct Client::Watch {
   // The operation stays pending from one wait to the next: to begin and cancel one for each cost a miss an epoll_ctl, two
   // pieces of memory and a turn of the loop.
   static void begin(wire::Stream& stream, std::shared_ptr<Watch> const& watch) {
-    watch->pending = true;
     stream.socket().async_wait(wire::Stream::Socket::wait_error, [watch = watch](wire::error_code error) {
       watch->pending = false;
       if (watch->parking == nullptr) return;
@@ -50,6 +50,7 @@ struct Client::Watch {
         begin(*alive, watch);  // what was cancelled was another operation of the stream
       }
     });
+    watch->pending = true;
   }
 
   std::weak_ptr<wire::Stream> stream;
@@ -59,6 +60,8 @@ struct Client::Watch {
 };
 
 Client::Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes) : stream_(std::move(stream)), inboxes_(inboxes) {}
+
+Client::~Client() { end_watch(); }
 
 void Client::rest() noexcept {
   read_deadline_.reset();

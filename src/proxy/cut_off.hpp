@@ -15,6 +15,7 @@ class CutOff {
       : client_(client), reader_(reader), told_(executor) {
     waiter_.worker = worker;
     waiter_.context = this;
+    waiter_.recall = &Mailboxes::recall;
     waiter_.resume = [](shield::Waiter& waiter) noexcept {
       auto& self = *static_cast<CutOff*>(waiter.context);
       self.client_.stream().reset();  // not even a body that ends with its connection looks whole

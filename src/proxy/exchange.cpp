@@ -45,6 +45,10 @@ Exchange::Exchange(Local& local) : local_(local) { forwarded_.reserve(usual_fiel
 
 Exchange::~Exchange() = default;
 
+void Exchange::give_up() noexcept {
+  if (upload_) upload_->cut();
+}
+
 void Exchange::begin(Client& client, http::Request const& request, base::Now now) noexcept {
   client_ = &client;
   request_ = request;
@@ -350,7 +354,7 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
   bool const shared = decision_.what == What::join;
   auto const end = shared ? from + origin_time : base::SteadyTime::max();
   auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
-  client_->watch(parking);
+  std::optional<Watching> watching(std::in_place, *client_, parking);
   for (;;) {
     if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
     auto const woken = co_await parking.until(due);
@@ -375,7 +379,7 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
     co_await parking.until_resumed();
     break;
   }
-  client_->end_watch();
+  watching.reset();
   co_await parking.until_free(waiter.interim);
   if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
   local_.metrics.coalesce_wait.observe(base::Clock::now() - from);

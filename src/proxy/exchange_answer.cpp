@@ -245,9 +245,9 @@ asio::awaitable<shield::Reader::Chunk> Exchange::next_chunk(shield::Reader& read
     shield::Waiter waiter;
     parking.attach(waiter);
     if (!reader.wait(waiter)) continue;
-    client_->watch(parking);
+    std::optional<Watching> watching(std::in_place, *client_, parking);
     auto const woken = co_await parking.until(base::SteadyTime::max());
-    client_->end_watch();
+    watching.reset();
     if (woken == Woken::resumed) continue;
     if (!reader.cancel_wait(waiter)) co_await parking.until_resumed();
     if (client_->departed()) co_return shield::Reader::Chunk{shield::BodyState::cut_off, {}};
@@ -374,15 +374,33 @@ asio::awaitable<After> Exchange::leave() {
   co_return After::close;
 }
 
+namespace {
+
+// What hears the pump's end; destroyed unheard is an end too. The pump uses the client to its own end, whatever becomes of
+// the exchange.
+struct PumpEnd {
+  PumpEnd(base::Ref<Upload> u, std::shared_ptr<void> c) noexcept : upload(std::move(u)), client(std::move(c)) {}
+  PumpEnd(PumpEnd&&) noexcept = default;
+  PumpEnd& operator=(PumpEnd&&) = delete;
+  ~PumpEnd() {
+    if (upload) upload->set_finished();
+  }
+  void operator()(std::exception_ptr const& failure) const {
+    if (!failure) return;
+    observe::log_error("upload-failed");
+    upload->cut();
+  }
+  base::Ref<Upload> upload;
+  std::shared_ptr<void> client;
+};
+
+}  // namespace
+
 void Exchange::start_upload() {
   upload_ = new Upload(local_.io.get_executor(), request_.expects_continue, request_.framing.kind == http::BodyKind::chunked,
                        body_ ? std::move(*body_) : std::string());
   if (!body_) client_->begin_body(request_.framing, settings().limits.body_bytes);
-  auto const upload = upload_;
-  asio::co_spawn(local_.io, upload->pump(*client_, no_progress()), [upload](std::exception_ptr failure) {
-    upload->set_finished();
-    if (failure) observe::log_error("upload-failed");
-  });
+  asio::co_spawn(local_.io, upload_->pump(*client_, no_progress()), PumpEnd(upload_, client_->owner.lock()));
 }
 
 // The answer is over. A body that is still coming ends the connection: its rest would be read as the next request.

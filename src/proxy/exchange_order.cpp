@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "weir/cache/conditional.hpp"
+#include "weir/observe/log.hpp"
 #include "weir/proxy/exchange.hpp"
 #include "weir/proxy/overrule.hpp"
 
@@ -10,20 +11,31 @@ namespace weir::proxy {
 using http::Method;
 
 // STL-1, FRS-3, FWD-7: one a key, for nobody. The permit comes first, and the flight table only with it.
-void Exchange::refresh_in_background() {
+void Exchange::refresh_in_background() noexcept {
   if (is_credentialed()) return;
   auto const now = base::Clock::now();
   auto const& entry = *decision_.entry;
   if (!entry.claim_refresh(now, origin_->settings.timeouts.origin)) return;
+  bool started = false;
+  try {
+    started = start_refresh(now);
+  } catch (std::exception const& error) {  // no memory: like all background work, it is dropped then
+    observe::log_error("refresh-not-started", {{"what", std::string_view(error.what())}});
+  }
+  if (!started) entry.release_refresh(now, refresh_pause);
+}
+
+// False: it may not be begun now. One that was begun keeps the claim to its end.
+bool Exchange::start_refresh(base::SteadyTime now) {
   shield::PermitWaiter permit;
   permit.permit_class = shield::PermitClass::background;
   permit.partition = partition();
-  if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted)
-    return entry.release_refresh(now, refresh_pause);
+  if (origin_->breaker.refuses(now, true) || origin_->limiter.acquire(permit) != shield::Acquire::granted) return false;
   auto order = order_for_nobody(std::move(permit.permit), observe::FetchClass::background);
-  if (!order) return;  // somebody's fetch is under way
+  if (!order) return true;  // somebody's fetch is under way, and is what the claim was for
   order->refreshes = decision_.entry;
   start_fetch(local_, std::move(*order));
+  return true;
 }
 
 // FWD-7: with its permit. Nothing: somebody's fetch is under way.
@@ -34,10 +46,13 @@ std::optional<FetchOrder> Exchange::order_for_nobody(shield::Permit permit, obse
   auto ticket =
       local_.shared.flights.lead_for_nobody(key, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
   if (!ticket) return std::nullopt;
-  auto const what = std::exchange(decision_.what, What::join);
+  struct Restored {
+    What& what;
+    What before;
+    ~Restored() { what = before; }
+  } const restored{decision_.what, std::exchange(decision_.what, What::join)};
   decision_.forward = ForwardAs::background;
   auto order = make_order(std::move(*ticket), why);
-  decision_.what = what;
   order.permit = std::move(permit);
   return order;
 }

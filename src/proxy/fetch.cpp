@@ -69,6 +69,11 @@ FetchResult result_of(FailureKind kind) noexcept {
   }
 }
 
+FetchOrder::~FetchOrder() {
+  if (upload) upload->origin_done();
+  if (refreshes) refreshes->release_refresh(base::Clock::now(), refresh_pause);  // matters if nothing replaced it
+}
+
 Fetch::Fetch(Local& local, FetchOrder order)
     : local_(local),
       shared_(local.shared),
@@ -92,9 +97,7 @@ Fetch::~Fetch() {
   if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
   shared_.flight_bytes.fetch_sub(held_, std::memory_order_relaxed);
   shared_.fetches_under_way.fetch_sub(1, std::memory_order_relaxed);
-  if (order_.upload) order_.upload->origin_done();
-  if (order_.refreshes)
-    order_.refreshes->release_refresh(base::Clock::now(), refresh_pause);  // matters if nothing replaced it
+  if (order_.upload) order_.upload->origin_done();  // before the connection goes
   if (inbox_) local_.inboxes.give(std::move(inbox_));
   // A permit waiter that is still linked (the frame is destroyed at shutdown) leaves the queue.
   if (permit_.state.load(std::memory_order_acquire) == shield::WaiterState::linked) order_.origin->limiter.cancel(permit_);

@@ -20,6 +20,7 @@ Parking::Parking(asio::any_io_executor const& executor, std::uint16_t worker) : 
 void Parking::attach(shield::Waiter& waiter) noexcept {
   waiter.worker = worker_;
   waiter.resume = &Parking::resume;
+  waiter.recall = &Mailboxes::recall;
   waiter.context = this;
   resumed_ = false;
 }
@@ -27,6 +28,7 @@ void Parking::attach(shield::Waiter& waiter) noexcept {
 void Parking::attach_nudge(shield::Waiter& node) noexcept {
   node.worker = worker_;
   node.resume = &Parking::nudge;
+  node.recall = &Mailboxes::recall;
   node.context = this;
 }
 
@@ -98,7 +100,7 @@ Mailboxes::Mailboxes(std::size_t workers) {
 void Mailboxes::attach(std::uint16_t worker, asio::io_context& io) noexcept { boxes_[worker]->io = &io; }
 
 void Mailboxes::wake(shield::WaiterList& chosen) noexcept {
-  if (closed_.load(std::memory_order_acquire)) return chosen.clear();
+  if (closed_.load(std::memory_order_acquire)) return forget(chosen);
   while (!chosen.empty()) {
     auto& box = *boxes_[chosen.front().worker];
     bool post = false;
@@ -112,6 +114,8 @@ void Mailboxes::wake(shield::WaiterList& chosen) noexcept {
         }
         it = chosen.erase(it);
         box.waiting.push_back(waiter);
+        waiter.box = &box;
+        waiter.state.store(shield::WaiterState::posted, std::memory_order_release);
       }
       post = !std::exchange(box.posted, true);
     }
@@ -123,7 +127,24 @@ void Mailboxes::wake(shield::WaiterList& chosen) noexcept {
 
 void Mailboxes::close() noexcept {
   closed_.store(true, std::memory_order_release);
-  for (auto& box : boxes_) box->waiting.clear();
+  for (auto& box : boxes_) forget(box->waiting);
+}
+
+void Mailboxes::forget(shield::WaiterList& waiters) noexcept {
+  while (!waiters.empty()) {
+    auto& waiter = waiters.front();
+    waiters.pop_front();
+    waiter.state.store(shield::WaiterState::free, std::memory_order_release);
+  }
+}
+
+bool Mailboxes::recall(shield::Waiter& waiter) noexcept {
+  auto& box = *static_cast<Box*>(waiter.box);
+  std::lock_guard const lock(box.mutex);
+  if (waiter.state.load(std::memory_order_relaxed) != shield::WaiterState::posted) return false;
+  box.waiting.erase(box.waiting.iterator_to(waiter));
+  waiter.state.store(shield::WaiterState::free, std::memory_order_release);
+  return true;
 }
 
 void Mailboxes::deliver(Box& box) noexcept {

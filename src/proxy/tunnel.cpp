@@ -56,6 +56,24 @@ asio::awaitable<void> carry(Ends& ends, wire::Stream& from, wire::Stream& to, In
   }
 }
 
+// What hears the end of a direction; destroyed unheard is an end too.
+struct DirectionEnd {
+  explicit DirectionEnd(std::shared_ptr<Ends> e) noexcept : ends(std::move(e)) {}
+  DirectionEnd(DirectionEnd&&) noexcept = default;
+  DirectionEnd& operator=(DirectionEnd&&) = delete;
+  ~DirectionEnd() {
+    if (!ends) return;
+    if (!well) ends->close();
+    ends->other_over.set();
+  }
+  void operator()(std::exception_ptr const& failure) {
+    well = !failure;
+    if (failure) observe::log_error("tunnel-failed");
+  }
+  std::shared_ptr<Ends> ends;
+  bool well = false;
+};
+
 asio::awaitable<void> carry_up(std::shared_ptr<Ends> ends, std::unique_ptr<Inbox> inbox) {
   co_await carry(*ends, *ends->client, *ends->origin, *inbox);
 }
@@ -91,18 +109,12 @@ asio::awaitable<void> Tunnel::run(Client& client, InboxPool& inboxes, base::Dura
   }
   auto const ends = std::make_shared<Ends>(client.stream_ref(), origin_, idle);
   if (!client.inbox) client.inbox = inboxes.take();
-  asio::co_spawn(client.stream().executor(), carry_up(ends, std::move(client.inbox)), [ends](std::exception_ptr failure) {
-    if (failure) {
-      observe::log_error("tunnel-failed");
-      ends->close();
-    }
-    ends->other_over.set();
-  });
+  auto const closed_in_the_end = std::unique_ptr<Ends, void (*)(Ends*)>(ends.get(), [](Ends* both) { both->close(); });
+  asio::co_spawn(client.stream().executor(), carry_up(ends, std::move(client.inbox)), DirectionEnd(ends));
   auto down = inboxes.take();
   co_await carry(*ends, *ends->origin, *ends->client, *down);
   inboxes.give(std::move(down));
   co_await ends->other_over.wait();
-  ends->close();
 }
 
 // The origin agreed: its connection is the tunnel's now, and the permit one of those that streams have (LIM-1).

@@ -130,6 +130,20 @@ asio::awaitable<Exchange::Warmed> Warmer::Job::warm(Local& local, std::string co
   co_return co_await exchange.warm();
 }
 
+// What hears the end of a lane; destroyed unheard is an end too.
+struct Warmer::LaneEnd {
+  explicit LaneEnd(std::shared_ptr<Job> j) noexcept : job(std::move(j)) {}
+  LaneEnd(LaneEnd&&) noexcept = default;
+  LaneEnd& operator=(LaneEnd&&) = delete;
+  ~LaneEnd() {
+    if (job) job->end_lane();
+  }
+  void operator()(std::exception_ptr const& failure) const {
+    if (failure) observe::log_error("warm-lane-failed");
+  }
+  std::shared_ptr<Job> job;
+};
+
 void Warmer::Job::end_lane() noexcept {
   if (lanes.fetch_sub(1) != 1) return;
   observe::log_info("warm-ended",
@@ -167,12 +181,12 @@ WarmBegun Warmer::begin(WarmOrder order, config::Settings const& settings, std::
     job_ = job;
   }
   observe::log_info("warm-began", {{"id", begun.id}, {"urls", begun.total}});
+  std::vector<LaneEnd> ends;  // each lane has one from now on, begun or not
+  ends.reserve(lanes);
+  for (std::size_t i = 0; i < lanes; ++i) ends.emplace_back(job);
   for (std::size_t i = 0; i < lanes; ++i) {
     auto& local = *workers[i % workers.size()];
-    asio::co_spawn(local.io, work(local, job), [job](std::exception_ptr failure) {
-      if (failure) observe::log_error("warm-lane-failed");
-      job->end_lane();
-    });
+    asio::co_spawn(local.io, work(local, job), std::move(ends[i]));
   }
   return begun;
 }

@@ -39,6 +39,12 @@ Session::Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::stri
 
 Session::~Session() = default;
 
+void Session::end() noexcept {
+  Timekeeper::unwatch(*this);
+  if (exchange_) exchange_->give_up();
+  client_.stream().close();
+}
+
 void Session::judge_peer() {
   auto const& local = worker_.local();
   setup_number_ = local.snapshot->setup->number;

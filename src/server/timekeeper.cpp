@@ -1,28 +1,37 @@
 #include "weir/server/timekeeper.hpp"
 
+#include <boost/asio/bind_allocator.hpp>
+
 namespace weir::server {
 
-void Timekeeper::watch(Timed& timed, Limit kind, base::SteadyTime due) {
+void Timekeeper::watch(Timed& timed, Limit kind, base::SteadyTime due) noexcept {
   timed.timed_hook.unlink();
   timed.due = due;
   queues_[static_cast<std::size_t>(kind)].push_back(timed);
-  if (!stopped_ && (!waiting_ || timer_.expiry() > due)) arm(due);
+  if (!waiting_ || next_ > due) arm(due);
 }
 
-void Timekeeper::cap(Limit kind, base::SteadyTime due) {
+void Timekeeper::cap(Limit kind, base::SteadyTime due) noexcept {
   auto& queue = queues_[static_cast<std::size_t>(kind)];
   for (auto& timed : queue) timed.due = std::min(timed.due, due);
-  if (!queue.empty() && !stopped_ && (!waiting_ || timer_.expiry() > queue.front().due)) arm(queue.front().due);
+  if (!queue.empty() && (!waiting_ || next_ > queue.front().due)) arm(queue.front().due);
 }
 
-void Timekeeper::arm(base::SteadyTime due) {
-  timer_.expires_at(due);
-  waiting_ = true;
-  timer_.async_wait([this](boost::system::error_code error) {
-    if (error) return;  // moved to an earlier time, or stopped
-    waiting_ = false;
-    look();
-  });
+void Timekeeper::arm(base::SteadyTime due) noexcept {
+  if (stopped_) return;
+  next_ = due;
+  try {
+    if (waiting_) return static_cast<void>(timer_.cancel());  // its end looks, and waits anew in the same memory
+    timer_.expires_at(due);
+    timer_.async_wait(
+        boost::asio::bind_allocator(wire::OperationAllocator<std::byte>(memory_), [this](boost::system::error_code const&) {
+          waiting_ = false;
+          look();
+        }));
+    waiting_ = true;
+  } catch (std::exception const&) {
+    waiting_ = false;  // the loop's queue of timers could not grow: `tend` tries again
+  }
 }
 
 void Timekeeper::look() noexcept {
@@ -36,7 +45,7 @@ void Timekeeper::look() noexcept {
     }
     if (!queue.empty()) next = std::min(next, queue.front().due);
   }
-  if (next != base::SteadyTime::max() && !stopped_) arm(next);
+  if (next != base::SteadyTime::max()) arm(next);
 }
 
 }  // namespace weir::server

@@ -1,5 +1,7 @@
 #include "weir/server/worker.hpp"
 
+#include <poll.h>
+
 #include <utility>
 
 #include <boost/asio/as_tuple.hpp>
@@ -12,6 +14,7 @@
 #include "weir/observe/log.hpp"
 #include "weir/origin/checks.hpp"
 #include "weir/proxy/client_address.hpp"
+#include "weir/wire/lasting.hpp"
 
 namespace weir::server {
 namespace {
@@ -19,11 +22,13 @@ namespace {
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 // Without descriptors left, accepting is tried again after this (PITFALLS: accept errors).
 constexpr base::Duration accept_pause = std::chrono::milliseconds(100);
+// In one turn; others get theirs.
+constexpr int accepts_at_once = 16;
 // A listener that goes away waits for handshakes that have begun, at most so long, and looks so often. Meanwhile nobody else
 // is let in, and whoever tries hears nothing for a second, so it is no longer than it must be.
 constexpr base::Duration handshake_time = std::chrono::milliseconds(100), handshake_look = std::chrono::milliseconds(1);
 
-void log_end(std::exception_ptr failure) {
+void log_end(std::exception_ptr const& failure) {
   if (!failure) return;
   try {
     std::rethrow_exception(failure);
@@ -50,6 +55,11 @@ std::string peer_address(asio::generic::stream_protocol::socket const& socket) {
 void ConnectionCount::set_limits(std::uint64_t in_all, std::uint64_t by_address) noexcept {
   limit_.store(in_all, std::memory_order_relaxed);
   by_address_limit_.store(by_address, std::memory_order_relaxed);
+}
+
+bool ConnectionCount::full() const noexcept {
+  auto const limit = limit_.load(std::memory_order_relaxed);
+  return limit != 0 && open_.load(std::memory_order_relaxed) >= limit;
 }
 
 bool ConnectionCount::enter() noexcept {
@@ -84,6 +94,40 @@ struct Worker::Listener {
   std::string address;
   Preface preface;
   bool retiring = false;
+
+  bool has_waiting() {
+    pollfd look{acceptor.native_handle(), POLLIN, 0};
+    return poll(&look, 1, 0) == 1;
+  }
+};
+
+// However its coroutine ends: it returned, an exception ended it, or Asio lost it for want of memory.
+struct Worker::Ending {
+  Ending(Worker& w, std::shared_ptr<Session> s) noexcept : worker(w), session(std::move(s)) {}
+  Ending(Ending&&) noexcept = default;
+  Ending& operator=(Ending&&) = delete;
+  ~Ending() {
+    if (session) worker.finished(*session);
+  }
+  void operator()(std::exception_ptr const& failure) const { log_end(failure); }
+  Worker& worker;
+  std::shared_ptr<Session> session;
+};
+
+// A listener that goes away is closed in the end, whatever becomes of the wait before it.
+struct Worker::Closing {
+  Closing(Worker& w, std::shared_ptr<Listener> l) noexcept : worker(w), listener(std::move(l)) {}
+  Closing(Closing&&) noexcept = default;
+  Closing& operator=(Closing&&) = delete;
+  ~Closing() {
+    if (!listener) return;
+    boost::system::error_code ignored;  // it is closed either way
+    listener->acceptor.close(ignored);
+    std::erase(worker.listeners_, listener);
+    worker.listener_count_.fetch_sub(1, std::memory_order_acq_rel);
+  }
+  Worker& worker;
+  std::shared_ptr<Listener> listener;
 };
 
 Worker::Worker(std::uint16_t index, proxy::Shared& shared, observe::WorkerMetrics& metrics, ConnectionCount& connections)
@@ -136,13 +180,14 @@ void Worker::listen(int descriptor, std::string address) {
   listener->acceptor.non_blocking(true);
   listeners_.push_back(std::move(listener));
   listener_count_.fetch_add(1, std::memory_order_acq_rel);
-  if (running_) asio::co_spawn(io_, accept(listeners_.back()), log_end);
+  if (running_) begin_accepting(listeners_.back());
 }
 
 void Worker::start() {
   running_ = true;
-  for (auto& listener : listeners_) asio::co_spawn(io_, accept(listener), log_end);
-  asio::co_spawn(io_, housekeeping(), log_end);
+  for (auto& listener : listeners_) begin_accepting(listener);
+  wire::Lasting::begin(
+      io_, [this] { return housekeeping(); }, log_end);
   thread_ = std::thread([this] {
     for (;;) {
       try {
@@ -155,13 +200,21 @@ void Worker::start() {
   });
 }
 
+void Worker::begin_accepting(std::shared_ptr<Listener> const& listener) {
+  auto const tell = [this](std::exception_ptr const& failure) {
+    local_.metrics.client_accept_errors.add();
+    log_end(failure);
+  };
+  wire::Lasting::begin(
+      io_, [this, listener] { return accept(listener); }, tell);
+}
+
 asio::awaitable<void> Worker::accept(std::shared_ptr<Listener> listener) {
   asio::basic_waitable_timer<base::Clock> pause(io_);
   while (listener->acceptor.is_open()) {
-    auto [error, socket] = co_await listener->acceptor.async_accept(tuple);
-    if (!error) {
-      open_session(std::move(socket), *listener);
-    } else if (listener->acceptor.is_open()) {
+    auto const [error] = co_await listener->acceptor.async_wait(asio::socket_base::wait_read, tuple);
+    if (!error && accept_waiting(*listener)) continue;
+    if (listener->acceptor.is_open()) {
       local_.metrics.client_accept_errors.add();
       pause.expires_after(accept_pause);
       co_await pause.async_wait(tuple);
@@ -169,34 +222,51 @@ asio::awaitable<void> Worker::accept(std::shared_ptr<Listener> listener) {
   }
 }
 
+// Some of those that wait. False: one could not be accepted, for want of a descriptor or of memory. Not Asio's own
+// operation: that one ends in the loop, out of anyone's reach, when it finds no memory for the socket.
+bool Worker::accept_waiting(Listener& listener) noexcept {
+  try {
+    for (int i = 0; i < accepts_at_once; ++i) {
+      boost::system::error_code error;
+      asio::generic::stream_protocol::socket socket(io_);
+      listener.acceptor.accept(socket, error);
+      if (error == asio::error::would_block || error == asio::error::try_again) break;
+      if (error) return false;
+      open_session(std::move(socket), listener);
+    }
+    return true;
+  } catch (std::exception const& error) {
+    observe::log_error("session-not-begun", {{"what", std::string_view(error.what())}});
+    return false;
+  }
+}
+
 void Worker::open_session(wire::Stream::Socket socket, Listener const& listener) {
   auto address = peer_address(socket);
   auto const turn_away = [this] { local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::connections)].add(); };
-  if (!connections_.enter()) return turn_away();
-  bool const admitted = !listener.preface.proxied && connections_.admit(address);
-  if (!admitted && !listener.preface.proxied) {
-    connections_.leave();
-    return turn_away();
-  }
   if (!listener.address.starts_with("unix:")) {
     boost::system::error_code ignored;  // Nagle is slower, not wrong
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   }
-  auto session =
+  if (connections_.full()) return turn_away();
+  auto const session =
       std::make_shared<Session>(*this, std::make_shared<wire::Stream>(std::move(socket)), std::move(address), &listener);
-  if (admitted) session->set_admitted();
-  if (listener.retiring) session->retire();
+  session->set_owner(session);
+  if (!connections_.enter()) return turn_away();
   sessions_.push_back(*session);
   session_count_.fetch_add(1, std::memory_order_acq_rel);
   local_.metrics.connections.fetch_add(1, std::memory_order_relaxed);
-  auto& running = *session;
-  asio::co_spawn(io_, running.run(listener.preface), [this, session = std::move(session)](std::exception_ptr failure) {
-    log_end(failure);
-    finished(*session);
-  });
+  Ending ending(*this, session);  // from here on it leaves by itself
+  if (!listener.preface.proxied) {
+    if (!connections_.admit(session->address())) return turn_away();
+    session->set_admitted();
+  }
+  if (listener.retiring) session->retire();
+  asio::co_spawn(io_, session->run(listener.preface), std::move(ending));
 }
 
 void Worker::finished(Session& session) noexcept {
+  session.end();
   if (session.is_admitted())
     connections_.leave(session.address());
   else
@@ -212,6 +282,7 @@ asio::awaitable<void> Worker::housekeeping() {
     co_await second.async_wait(tuple);
     auto const now = base::read_clock();
     turns_.fetch_add(1, std::memory_order_relaxed);
+    timekeeper_.tend();
     for (auto& [name, pool] : local_.pools) pool->sweep(now.steady);
     if (each_second_) each_second_(now);
   }
@@ -222,10 +293,16 @@ void Worker::retire(std::shared_ptr<Listener> const& listener) {
   refuse_handshakes(listener->acceptor.native_handle());
   for (auto& session : sessions_)
     if (session.door() == listener.get()) session.retire();
-  asio::co_spawn(io_, close(listener), log_end);
+  try {
+    asio::co_spawn(io_, close(Closing(*this, listener)), log_end);
+  } catch (std::exception const&) {
+    log_end(std::current_exception());  // it is closed at once
+  }
 }
 
-asio::awaitable<void> Worker::close(std::shared_ptr<Listener> listener) {
+asio::awaitable<void> Worker::close(Closing in_the_end) {
+  Closing const closing = std::move(in_the_end);
+  auto const& listener = closing.listener;
   asio::basic_waitable_timer<base::Clock> handshakes(io_);
   auto const end = base::Clock::now() + handshake_time;
   while (handshakes_under_way(listener->acceptor.native_handle()) && base::Clock::now() < end) {
@@ -233,17 +310,7 @@ asio::awaitable<void> Worker::close(std::shared_ptr<Listener> listener) {
     co_await handshakes.async_wait(tuple);
   }
   // Connections that the kernel has completed are owed an answer.
-  for (;;) {
-    boost::system::error_code error;
-    asio::generic::stream_protocol::socket socket(io_);
-    listener->acceptor.accept(socket, error);
-    if (error) break;
-    open_session(std::move(socket), *listener);
-  }
-  boost::system::error_code ignored;  // it is closed either way
-  listener->acceptor.close(ignored);
-  std::erase(listeners_, listener);
-  listener_count_.fetch_sub(1, std::memory_order_acq_rel);
+  while (accept_waiting(*listener) && listener->has_waiting()) {}
 }
 
 void Worker::stop_listening(std::string const& address) {

@@ -9,7 +9,7 @@
 namespace weir::shield {
 
 Flight::Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number,
-               std::uint64_t began) noexcept
+               std::uint64_t began)
     : waker_(waker), account_(account), worker_(worker), purge_number_(purge_number), began_(began) {}
 
 Flight::~Flight() {

@@ -112,9 +112,10 @@ class alignas(64) Shard {
   void add_to(StoreStats& stats) const noexcept;
 
  private:
-  // Calls visit(entry) or visit(record) for each node under the key, the entry used last first; `visit` may drop the node.
+  // Calls visit(entry) or visit(record) for each node under the key, the entry used last first; `visit` may drop the node, and
+  // may throw.
   template <class OnEntry, class OnRecord>
-  void for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) const noexcept;
+  void for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) const;
   struct Judged {
     Put put = Put::not_newer;
     cache::StoredResponse const* same = nullptr;  // the variant that it replaces

@@ -6,7 +6,7 @@
 namespace weir::store {
 
 template <class OnEntry, class OnRecord>
-void Shard::for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) const noexcept {
+void Shard::for_each(std::string_view key, std::uint64_t hash, OnEntry&& on_entry, OnRecord&& on_record) const {
   for (Hook *hook = index_.first(hash), *next = nullptr; hook != nullptr; hook = next) {
     next = hook->next;
     if (hook->hash != hash) continue;

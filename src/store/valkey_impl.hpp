@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "check_table.hpp"
@@ -86,6 +87,7 @@ struct ValkeyStore::Impl {
   void count(LeaseResult result) noexcept { lease_results[static_cast<std::size_t>(result)].fetch_add(1); }
 
   // Work that nobody waits for, but a drain.
+  struct Busy;
   void spawn(asio::io_context& io, asio::awaitable<void> work, StoreOperation operation) noexcept;
 
   // What the server was not told yet (VAL-3): purges and invalidations made while it was away. Until it is told, this node
@@ -95,7 +97,8 @@ struct ValkeyStore::Impl {
     std::vector<cache::Tag> tags;
     cache::Invalidation mode = cache::Invalidation::invalid;
   };
-  void remember(Untold untold) noexcept;
+  void remember(std::optional<Untold> untold) noexcept;
+  void tell_everything() noexcept;
   bool has_untold() const noexcept { return untold_count.load(std::memory_order_acquire) > 0; }
   Commands command_for(Untold const& untold) const;
   void apply_told(Untold const& untold, std::uint64_t number);
@@ -120,8 +123,10 @@ struct ValkeyStore::Impl {
   std::atomic<std::size_t> busy{0};  // with what nobody waits for
   std::mutex lease_mutex;            // guards `lease_waiters`
   std::multimap<std::string, std::shared_ptr<LeaseWaiter>, std::less<>> lease_waiters;
-  std::mutex untold_mutex;  // guards `untold`
-  std::deque<Untold> untold;
+  std::mutex untold_mutex;  // guards `untold`, `everything`
+  std::list<Untold> untold;
+  // A purge of all, which takes the place of what there is no room or no memory for. Empty: it is the first of `untold`.
+  std::list<Untold> everything{{{}, {cache::tag_of_all()}, cache::Invalidation::hard}};
   std::atomic<std::size_t> untold_count{0};
   std::atomic<bool> reachable{false};  // the server answered the last look
 };

@@ -114,20 +114,25 @@ Lease ValkeyStore::Impl::hold(std::shared_ptr<HeldLease> const& held, WorkerLink
       co_await impl.ask(link, std::move(commands), impl.rules.timeout, StoreOperation::lease);
     }
   };
-  spawn(*worker.io, renew(*this, worker.reads, held), StoreOperation::lease);
   auto const release = [](Impl& impl, std::shared_ptr<ValkeyLink> link, std::shared_ptr<HeldLease> of,
                           std::string news) -> asio::awaitable<void> {
     Commands commands;
     commands.add({"EVALSHA", release_script.sha1, "1", of->name, of->token, impl.name("news"), news});
     co_await impl.ask(link, std::move(commands), impl.rules.timeout, StoreOperation::lease);
   };
-  return Lease([this, held, link = worker.reads, io = worker.io, release](LeaseOutcome outcome, int failure) {
+  Lease lease([this, held, link = worker.reads, io = worker.io, release](LeaseOutcome outcome, int failure) {
     held->over = true;
     if (workers.empty()) return;  // the process ends, and the lease by itself
     held->timer.cancel();
-    auto news = "lease " + held->name + ' ' + std::string(label(outcome)) + ' ' + std::to_string(failure);
-    spawn(*io, release(*this, link, held, std::move(news)), StoreOperation::lease);
+    try {
+      auto news = "lease " + held->name + ' ' + std::string(label(outcome)) + ' ' + std::to_string(failure);
+      spawn(*io, release(*this, link, held, std::move(news)), StoreOperation::lease);
+    } catch (std::bad_alloc const&) {
+      count(StoreOperation::lease);  // it ends by itself, after `life`
+    }
   });
+  spawn(*worker.io, renew(*this, worker.reads, held), StoreOperation::lease);
+  return lease;
 }
 
 ValkeyStore::Impl::Listed::Listed(Impl& impl, std::string name, std::shared_ptr<LeaseWaiter> waiter)

@@ -32,6 +32,29 @@ struct ValkeyLink::Question {
   base::SteadyTime asked{};
 };
 
+// Whoever asked has gone, by an exception too: nobody waits for the reply.
+struct ValkeyLink::Asking {
+  Question& question;
+  ~Asking() {
+    if (!question.over) question.abandoned = true;
+  }
+};
+
+// What hears the end of reading or of writing; destroyed unheard is an end too.
+struct ValkeyLink::End {
+  explicit End(std::shared_ptr<ValkeyLink> l) noexcept : link(std::move(l)), life(link->life_) {}
+  End(End&&) noexcept = default;
+  End& operator=(End&&) = delete;
+  ~End() {
+    bool const lost = link && !well && link->life_ == life;
+    if (lost && !link->io_.stopped()) link->fail(LinkFault::broken);  // no memory: those who wait are told
+  }
+  void operator()(std::exception_ptr const& failure) { well = !failure; }
+  std::shared_ptr<ValkeyLink> link;
+  std::uint64_t life;
+  bool well = false;
+};
+
 ValkeyLink::ValkeyLink(asio::io_context& io, LinkRules const& rules, ServerClock* clock, Guard* guard)
     : io_(io), rules_(rules), clock_(clock), guard_(guard), dialer_(io, rules.peer), overdue_timer_(io) {}
 
@@ -44,6 +67,7 @@ asio::awaitable<Answers> ValkeyLink::ask(Commands commands, base::Duration limit
     co_return Answers{LinkFault::overloaded, {}};
   auto const self = shared_from_this();
   auto const question = enqueue(std::move(commands), now + limit);
+  Asking const asking{*question};
   start();
   if (!question->over) co_await question->done.async_wait(tuple);
   if (!question->over) {
@@ -57,29 +81,38 @@ asio::awaitable<Answers> ValkeyLink::ask(Commands commands, base::Duration limit
 
 ValkeyLink::Waiting ValkeyLink::enqueue(Commands commands, base::SteadyTime due) {
   auto question = std::make_shared<Question>(io_, commands.replies, commands.bytes.size(), due);
-  waiting_.push_back(question);
+  auto const before = unsent_.size();
   unsent_ += commands.bytes;
+  try {
+    waiting_.push_back(question);
+  } catch (std::bad_alloc const&) {  // what nobody waits for must not be sent: replies come in order
+    unsent_.resize(before);
+    throw;
+  }
   return question;
 }
 
 // What was asked goes out: on a new connection if there is none.
-void ValkeyLink::start() {
-  auto const ended = [self = shared_from_this()](std::exception_ptr failure) {
-    if (failure) self->fail(LinkFault::broken);  // no memory: those who wait are told
-  };
-  if (state_ == State::idle) {
+void ValkeyLink::start() noexcept {
+  bool const connects = state_ == State::idle, writes = state_ == State::connected && !writing_;
+  if (!connects && !writes) return;
+  if (connects) {
     state_ = State::connecting;
-    asio::co_spawn(io_, run(), ended);
-  } else if (state_ == State::connected && !writing_) {
+    ++life_;
+  } else {
     writing_ = true;
-    asio::co_spawn(io_, write(), ended);
+  }
+  End end(shared_from_this());
+  try {
+    asio::co_spawn(io_, connects ? run(life_) : write(), std::move(end));
+  } catch (std::exception const&) {
+    return;  // its end told those who wait
   }
 }
 
-asio::awaitable<void> ValkeyLink::run() {
+asio::awaitable<void> ValkeyLink::run(std::uint64_t life) {
   auto const self = shared_from_this();
-  auto const life = ++life_;
-  if (!co_await open()) co_return life == life_ ? fail(LinkFault::refused) : void();
+  if (!co_await open(life)) co_return life == life_ ? fail(LinkFault::refused) : void();
   start();
   ReplyReader reader(rules_.most_reply);
   std::vector<char> buffer(read_size);
@@ -95,8 +128,7 @@ asio::awaitable<void> ValkeyLink::run() {
 }
 
 // Connects, and puts the greeting before all that waits.
-asio::awaitable<bool> ValkeyLink::open() {
-  auto const life = life_;
+asio::awaitable<bool> ValkeyLink::open(std::uint64_t life) {
   wire::Stream::Socket socket(io_);
   auto const dialled = co_await dialer_.connect(socket, base::Clock::now() + rules_.connect_timeout);
   if (life != life_ || dialled != wire::Dialled::connected) co_return false;
@@ -213,7 +245,6 @@ void ValkeyLink::fail(LinkFault fault) noexcept {
 // VAL-1: a reply that nobody waits for any more may be late for so long.
 void ValkeyLink::watch_overdue() {
   if (watching_ || closed_) return;
-  watching_ = true;
   auto const front = waiting_.empty() ? base::SteadyTime::max() : waiting_.front()->due;
   overdue_timer_.expires_at(front == base::SteadyTime::max() ? base::Clock::now() + overdue : front + overdue);
   overdue_timer_.async_wait([self = shared_from_this()](boost::system::error_code) {
@@ -224,6 +255,7 @@ void ValkeyLink::watch_overdue() {
     if (base::Clock::now() >= first.due + overdue) return self->fail(LinkFault::timeout);
     self->watch_overdue();
   });
+  watching_ = true;
 }
 
 void ValkeyLink::close() noexcept {

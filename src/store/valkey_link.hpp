@@ -65,12 +65,14 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
  private:
   enum class State : std::uint8_t { idle, connecting, connected };
   struct Question;
+  struct Asking;
+  struct End;
   using Waiting = std::shared_ptr<Question>;
 
   Waiting enqueue(Commands commands, base::SteadyTime due);
-  void start();
-  asio::awaitable<void> run();
-  asio::awaitable<bool> open();
+  void start() noexcept;
+  asio::awaitable<void> run(std::uint64_t life);
+  asio::awaitable<bool> open(std::uint64_t life);
   asio::awaitable<void> write();
   bool take(Reply reply);
   bool finish(Question& question) noexcept;

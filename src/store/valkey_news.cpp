@@ -117,7 +117,7 @@ asio::awaitable<void> ValkeyStore::Impl::raise() {
     if (tags.empty()) continue;
     if (tags.size() >= page_size / 2) tags = {cache::tag_of_all()};  // too much, never too little
     epochs.add(tags, static_cast<cache::Invalidation>(mode), purges.next(), base::Clock::now());
-    remember({{}, std::move(tags), static_cast<cache::Invalidation>(mode)});
+    remember(Untold{{}, std::move(tags), static_cast<cache::Invalidation>(mode)});
   }
   if (has_untold()) co_return;
   auto const known = std::to_string(purges.current()), most = std::to_string(rules.max_epochs);

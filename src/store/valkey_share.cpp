@@ -1,6 +1,7 @@
 // What other nodes are told: what was stored, marked, invalidated and purged here.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <boost/asio/post.hpp>
 
@@ -106,25 +107,40 @@ void ValkeyStore::share_purge(std::vector<cache::Tag> tags, cache::Invalidation 
   auto& impl = *impl_;
   if (impl.workers.empty()) return;
   for (std::size_t at = 0; at < tags.size(); at += most_tags) {
-    Impl::Untold untold;
-    auto const from = tags.begin() + static_cast<std::ptrdiff_t>(at);
-    untold.tags.assign(from, from + static_cast<std::ptrdiff_t>(std::min(most_tags, tags.size() - at)));
-    untold.mode = mode;
+    std::optional<Impl::Untold> untold;
+    try {
+      auto const from = tags.begin() + static_cast<std::ptrdiff_t>(at);
+      auto const end = from + static_cast<std::ptrdiff_t>(std::min(most_tags, tags.size() - at));
+      untold = Impl::Untold{{}, {from, end}, mode};
+    } catch (std::bad_alloc const&) { impl.count(StoreOperation::purge); }
     impl.remember(std::move(untold));
   }
 }
 
-void ValkeyStore::Impl::remember(Untold what) noexcept {
+// Nothing: what there was no memory for.
+void ValkeyStore::Impl::remember(std::optional<Untold> what) noexcept {
   {
     std::lock_guard const lock(untold_mutex);
-    if (untold.size() >= most_untold) {
-      untold.clear();
-      what = {{}, {cache::tag_of_all()}, cache::Invalidation::hard};
-    }
-    untold.push_back(std::move(what));
+    try {
+      if (!what || untold.size() >= most_untold)
+        tell_everything();
+      else
+        untold.push_back(std::move(*what));
+    } catch (std::bad_alloc const&) { tell_everything(); }
     untold_count.store(untold.size(), std::memory_order_release);
   }
-  asio::post(*workers.front().io, [this] { look_now(); });
+  try {
+    asio::post(*workers.front().io, [this] { look_now(); });
+  } catch (std::bad_alloc const&) {
+    count(StoreOperation::purge);  // the next look comes soon
+  }
+}
+
+// Too much is purged rather than too little.
+void ValkeyStore::Impl::tell_everything() noexcept {
+  if (everything.empty()) everything.splice(everything.end(), untold, untold.begin());
+  untold.clear();
+  untold.splice(untold.end(), everything);
 }
 
 Commands ValkeyStore::Impl::command_for(Untold const& what) const {
@@ -173,7 +189,9 @@ asio::awaitable<void> ValkeyStore::Impl::flush() {
     // What became one purge of all meanwhile is not what was told.
     auto const& told = untold.front();
     if (told.keys != first.keys || told.tags != first.tags || told.mode != first.mode) continue;
-    untold.pop_front();
+    bool const is_everything = everything.empty();
+    if (is_everything) everything.splice(everything.end(), untold, untold.begin());
+    if (!is_everything) untold.pop_front();
     untold_count.store(untold.size(), std::memory_order_release);
   }
 }

@@ -7,6 +7,7 @@
 
 #include "weir/base/assert.hpp"
 #include "weir/base/hash.hpp"
+#include "weir/wire/lasting.hpp"
 
 namespace weir::store {
 namespace {
@@ -67,16 +68,29 @@ asio::awaitable<std::vector<Reply>> ValkeyStore::Impl::ask(std::shared_ptr<Valke
   co_return std::vector<Reply>();
 }
 
+// What hears the end of such work; destroyed unheard is an end too.
+struct ValkeyStore::Impl::Busy {
+  Busy(Impl& i, StoreOperation o) noexcept : impl(&i), operation(o) {}
+  Busy(Busy&& other) noexcept : impl(std::exchange(other.impl, nullptr)), operation(other.operation), well(other.well) {}
+  Busy& operator=(Busy&&) = delete;
+  ~Busy() {
+    if (impl == nullptr) return;
+    if (!well) impl->count(operation);
+    impl->busy.fetch_sub(1, std::memory_order_release);
+  }
+  void operator()(std::exception_ptr const& failure) noexcept { well = !failure; }
+  Impl* impl;
+  StoreOperation operation;
+  bool well = false;
+};
+
 void ValkeyStore::Impl::spawn(asio::io_context& io, asio::awaitable<void> work, StoreOperation operation) noexcept {
   busy.fetch_add(1, std::memory_order_relaxed);
+  Busy end(*this, operation);
   try {
-    asio::co_spawn(io, std::move(work), [this, operation](std::exception_ptr failure) {
-      if (failure) count(operation);
-      busy.fetch_sub(1, std::memory_order_release);
-    });
+    asio::co_spawn(io, std::move(work), std::move(end));
   } catch (std::bad_alloc const&) {
-    count(operation);
-    busy.fetch_sub(1, std::memory_order_release);
+    return;  // counted by its end
   }
 }
 
@@ -117,9 +131,8 @@ void ValkeyStore::attach(asio::io_context& io) {
   impl.subscriber = link(nullptr, nullptr);
   impl.subscriber->set_hear([&impl](Reply const& message) { impl.hear(message); });
   impl.poll_timer = std::make_unique<asio::basic_waitable_timer<base::Clock>>(io);
-  asio::co_spawn(io, impl.poll(), [&impl](std::exception_ptr failure) {
-    if (failure) impl.count(StoreOperation::subscribe);
-  });
+  wire::Lasting::begin(
+      io, [&impl] { return impl.poll(); }, [&impl](std::exception_ptr const&) { impl.count(StoreOperation::subscribe); });
 }
 
 void ValkeyStore::detach() noexcept {

@@ -9,22 +9,34 @@ struct Deadline::State : std::enable_shared_from_this<State> {
 
   void wait_until(base::SteadyTime when) {
     timer.expires_at(when);
-    waiting = true;
+    waiting = false;
     timer.async_wait([self = shared_from_this()](error_code error) {
       if (error) return;  // moved to an earlier time, or gone
       self->waiting = false;
       self->look();
     });
+    waiting = true;
   }
 
   void look() {
     if (!armed) return;
-    if (base::Clock::now() < due) return wait_until(due);
+    if (base::Clock::now() < due) return try_wait_until(due);
+    end(when_late);
+  }
+
+  // Without memory for it the limit has passed at once: no operation is ever without one.
+  void try_wait_until(base::SteadyTime when) noexcept {
+    try {
+      wait_until(when);
+    } catch (std::exception const&) { end(WhenLate::close); }
+  }
+
+  void end(WhenLate how) noexcept {
     armed = false;
     expired = true;
     auto const alive = stream.lock();
     if (!alive) return;
-    if (when_late == WhenLate::cancel)
+    if (how == WhenLate::cancel)
       alive->cancel();
     else
       alive->close();
@@ -49,7 +61,7 @@ void Deadline::expires_at(base::SteadyTime due) {
   state_->due = due;
   state_->armed = true;
   state_->expired = false;
-  if (!state_->waiting || state_->timer.expiry() > due) state_->wait_until(due);
+  if (!state_->waiting || state_->timer.expiry() > due) state_->try_wait_until(due);
 }
 
 void Deadline::clear() noexcept { state_->armed = false; }

@@ -1,8 +1,15 @@
 #include "weir/wire/dialer.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <utility>
+#include <vector>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -52,10 +59,116 @@ class TimeLimit {
 
 }  // namespace
 
+// What a name stands for. The question that is under way keeps it, as it may outlive the dialer.
+struct Dialer::Names : std::enable_shared_from_this<Names> {
+  using Timer = asio::basic_waitable_timer<base::Clock>;
+  using Addresses = std::vector<tcp::endpoint>;
+  // What hears the answer; destroyed unheard is an answer too, or nobody would ever ask again.
+  struct Answer {
+    explicit Answer(std::shared_ptr<Names> n) noexcept : names(std::move(n)) {}
+    Answer(Answer&&) noexcept = default;
+    Answer& operator=(Answer&&) = delete;
+    ~Answer() {
+      if (names) names->answered(nullptr);
+    }
+    void operator()(error_code const& error, tcp::resolver::results_type const& results) {
+      std::exchange(names, nullptr)->answered(error ? nullptr : &results);
+    }
+    std::shared_ptr<Names> names;
+  };
+  // A wait for the answer.
+  struct Wait {
+    Wait(Names& n, base::SteadyTime due) : names(n), at(n.waits.emplace(n.waits.end(), n.io, due)) {}
+    ~Wait() { names.waits.erase(at); }
+    Wait(Wait const&) = delete;
+    Wait& operator=(Wait const&) = delete;
+    Names& names;
+    std::list<Timer>::iterator at;
+  };
+
+  Names(asio::io_context& i, Peer const& peer) : io(i), host(peer.host), port(peer.port), resolver(i) {
+    error_code not_an_address;
+    auto const literal = asio::ip::make_address(host, not_an_address);
+    if (not_an_address) return;
+    addresses.emplace_back(literal, static_cast<unsigned short>(std::stoul(port)));
+    ask_from = base::SteadyTime::max();
+  }
+
+  void ask(base::SteadyTime now) {
+    if (asking || now < ask_from) return;
+    asked_at = now;
+    asking = true;
+    Answer answer(shared_from_this());
+    resolver.async_resolve(host, port, std::move(answer));
+  }
+  void ask_soon(base::SteadyTime now) {
+    if (ask_from != base::SteadyTime::max()) ask_from = std::min(ask_from, asked_at + resolve_pause);
+    ask(now);
+  }
+  void answered(tcp::resolver::results_type const* results) noexcept {
+    asking = false;
+    bool good = results != nullptr;
+    try {
+      if (good) take(Addresses(results->begin(), results->end()));
+    } catch (std::bad_alloc const&) {
+      good = false;  // as if there were no answer
+    }
+    ask_from = asked_at + (good ? resolve_lifetime : resolve_pause);
+    for (auto& wait : waits) wait.cancel();
+  }
+  void take(Addresses found) noexcept {
+    auto const is_found = [&](tcp::endpoint const& one) { return std::ranges::find(found, one) != found.end(); };
+    if (!std::ranges::all_of(addresses, is_found)) ++generation;
+    addresses = std::move(found);
+  }
+  asio::awaitable<void> wait_for_answer(base::SteadyTime due) {
+    Wait wait(*this, due);
+    while (asking && base::Clock::now() < due) {
+      wait.at->expires_at(due);
+      co_await wait.at->async_wait(tuple);
+    }
+  }
+
+  asio::io_context& io;
+  std::string host, port;
+  tcp::resolver resolver;
+  Addresses addresses;
+  std::uint64_t generation = 0;
+  base::SteadyTime asked_at{}, ask_from{};
+  bool asking = false;
+  std::list<Timer> waits;
+};
+
+Dialer::Dialer(asio::io_context& io, Peer peer)
+    : io_(io),
+      unix_path_(std::move(peer.unix_path)),
+      names_(unix_path_.empty() ? std::make_shared<Names>(io, peer) : nullptr) {}
+
+Dialer::~Dialer() {
+  if (names_) names_->resolver.cancel();
+}
+
+Dialer::Dialer(Dialer&&) noexcept = default;
+
+void Dialer::renew(base::SteadyTime now) {
+  if (names_) names_->ask(now);
+}
+
+std::uint64_t Dialer::generation() const noexcept { return names_ ? names_->generation : 0; }
+
+bool Dialer::leads_here(Stream::Socket const& socket) const noexcept {
+  if (!names_) return true;
+  error_code error;
+  auto const peer = socket.remote_endpoint(error);
+  return !error && std::ranges::any_of(names_->addresses, [&](tcp::endpoint const& one) {
+    return one.size() == peer.size() && std::memcmp(one.data(), peer.data(), peer.size()) == 0;
+  });
+}
+
 asio::awaitable<Dialled> Dialer::connect(Stream::Socket& socket, base::SteadyTime due) {
-  auto const close = [&socket] { close_quietly(socket); };
-  if (!peer_.unix_path.empty()) {
-    asio::local::stream_protocol::endpoint const endpoint(peer_.unix_path);
+  if (!unix_path_.empty()) {
+    auto const close = [&socket] { close_quietly(socket); };
+    asio::local::stream_protocol::endpoint const endpoint(unix_path_);
     TimeLimit const limit(io_.get_executor(), due, close);
     auto const [error] = co_await socket.async_connect(endpoint, tuple);
     if (!error) co_return Dialled::connected;
@@ -63,11 +176,28 @@ asio::awaitable<Dialled> Dialer::connect(Stream::Socket& socket, base::SteadyTim
     co_return limit.expired() ? Dialled::timeout : Dialled::refused;
   }
 
-  if (!co_await resolve(due)) co_return Dialled::not_resolved;
-  auto const endpoints = resolved_;  // others may resolve again meanwhile
+  auto const names = names_;  // the dialer may go meanwhile
+  names->ask(base::Clock::now());
+  if (names->addresses.empty()) co_await names->wait_for_answer(due);
+  if (names->addresses.empty()) co_return Dialled::not_resolved;
+  auto const tried = names->addresses;
+  auto const dialled = co_await try_addresses(socket, names, due);
+  if (dialled == Dialled::connected) co_return dialled;
+  // The peer may have moved: once more, if the name says so.
+  names->ask_soon(base::Clock::now());
+  if (dialled == Dialled::timeout) co_return dialled;
+  co_await names->wait_for_answer(due);
+  auto const is_tried = [&](tcp::endpoint const& one) { return std::ranges::find(tried, one) != tried.end(); };
+  if (std::ranges::all_of(names->addresses, is_tried)) co_return dialled;
+  co_return co_await try_addresses(socket, names, due);
+}
+
+asio::awaitable<Dialled> Dialer::try_addresses(Stream::Socket& socket, std::shared_ptr<Names> names, base::SteadyTime due) {
+  auto const close = [&socket] { close_quietly(socket); };
+  auto const addresses = names->addresses;  // others may hear an answer meanwhile
   TimeLimit const limit(io_.get_executor(), due, close);
-  for (auto const& endpoint : endpoints) {
-    auto const [error] = co_await socket.async_connect(endpoint, tuple);
+  for (auto const& address : addresses) {
+    auto const [error] = co_await socket.async_connect(address, tuple);
     if (!error) {
       error_code ignored;  // Nagle is slower, not wrong
       socket.set_option(tcp::no_delay(true), ignored);
@@ -77,27 +207,7 @@ asio::awaitable<Dialled> Dialer::connect(Stream::Socket& socket, base::SteadyTim
     close_quietly(socket);
   }
   if (socket.is_open()) close_quietly(socket);
-  resolved_until_ = {};
   co_return limit.expired() ? Dialled::timeout : Dialled::refused;
-}
-
-// An old answer is better than none.
-asio::awaitable<bool> Dialer::resolve(base::SteadyTime due) {
-  if (!resolved_.empty() && base::Clock::now() < resolved_until_) co_return true;
-  error_code not_an_address;
-  auto const literal = asio::ip::make_address(peer_.host, not_an_address);
-  if (!not_an_address) {
-    resolved_.assign(1, tcp::endpoint(literal, static_cast<unsigned short>(std::stoul(peer_.port))));
-  } else {
-    tcp::resolver resolver(io_);
-    auto const cancel = [&resolver] { resolver.cancel(); };
-    TimeLimit const limit(io_.get_executor(), due, cancel);
-    auto const [error, results] = co_await resolver.async_resolve(peer_.host, peer_.port, tuple);
-    if (!error) resolved_.assign(results.begin(), results.end());
-    if (resolved_.empty()) co_return false;
-  }
-  resolved_until_ = base::Clock::now() + resolve_lifetime;
-  co_return true;
 }
 
 }  // namespace weir::wire

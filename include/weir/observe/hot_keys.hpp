@@ -47,7 +47,7 @@ class HotKeys {
   static constexpr std::uint32_t hit_sample = 16;
 
   // A request for a primary key, answered so.
-  void count(Outcome outcome, std::string_view key, std::uint64_t hash);
+  void count(Outcome outcome, std::string_view key, std::uint64_t hash) noexcept;
   std::vector<HotKey> hottest(Hot what) const;
 
   // Of the window that ends with this call.

@@ -36,6 +36,7 @@ struct Connection {
   ServerUse server;     // ends when it comes back into the pool
   bool reused = false;  // came out of the pool: may turn out dead at the first byte
   base::SteadyTime idle_since{};
+  std::uint64_t generation = 0;  // of the name, when it was last known to lead to one of its addresses
 };
 
 enum class Want : std::uint8_t { any, fresh_enough, new_only };

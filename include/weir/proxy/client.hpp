@@ -37,6 +37,7 @@ struct Inbox {
 
 class InboxPool {
  public:
+  InboxPool();
   std::unique_ptr<Inbox> take();
   void give(std::unique_ptr<Inbox> inbox) noexcept;  // keeps at most `kept`
 
@@ -50,6 +51,7 @@ enum class BodyRead : std::uint8_t { gone, malformed, too_large, timed_out, byte
 class Client {
  public:
   Client(std::shared_ptr<wire::Stream> stream, InboxPool& inboxes);
+  ~Client();
 
   wire::Stream& stream() noexcept { return *stream_; }
   std::shared_ptr<wire::Stream> const& stream_ref() const noexcept { return stream_; }
@@ -85,6 +87,7 @@ class Client {
   // an answer; a client that never pauses is told to go after so many.
   bool is_owed_more() noexcept;
 
+  std::weak_ptr<void> owner;     // keeps this client, for what may outlive the exchange that began it
   std::unique_ptr<Inbox> inbox;  // null while idle
   std::string address;           // of the peer, text without port; "unix" for a unix socket
   bool trusted = false;          // of trusted_proxies
@@ -102,6 +105,18 @@ class Client {
   std::optional<wire::ChunkedDecoder> chunked_;
   bool body_began_ = false, departed_ = false;
   std::uint16_t last_answers_ = 0;
+};
+
+// Watches as long as it lives: what it interrupts lies in the same frame.
+class Watching {
+ public:
+  Watching(Client& client, Parking& parking) : client_(client) { client.watch(parking); }
+  ~Watching() { client_.end_watch(); }
+  Watching(Watching const&) = delete;
+  Watching& operator=(Watching const&) = delete;
+
+ private:
+  Client& client_;
 };
 
 }  // namespace weir::proxy

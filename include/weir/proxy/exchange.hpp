@@ -43,6 +43,8 @@ class Exchange {
   bool has_body() const noexcept { return request_.has_body(); }
 
   asio::awaitable<After> answer();
+  // Its coroutine has ended, perhaps by an exception: what it began ends too.
+  void give_up() noexcept;
 
   // WRM-1: instead of an answer, the entry that this request would be given is fetched if it is not fresh. `why`: a word on
   // what was not done.
@@ -134,7 +136,8 @@ class Exchange {
   shield::JoinResult join(shield::SlotWaiter& waiter);
   asio::awaitable<News> join_or_fetch();
   void start_upload();
-  void refresh_in_background();
+  void refresh_in_background() noexcept;
+  bool start_refresh(base::SteadyTime now);
   std::optional<FetchOrder> order_for_nobody(shield::Permit permit, observe::FetchClass why);
   asio::awaitable<bool> wait_for_leftover(shield::PermitWaiter& permit);
   std::uint64_t partition() const;

@@ -14,6 +14,13 @@
 namespace weir::proxy {
 
 struct FetchOrder {
+  FetchOrder() = default;
+  FetchOrder(FetchOrder&&) = default;
+  FetchOrder& operator=(FetchOrder&&) = default;
+  // Begun or not, it is over: an upload has nowhere to go, and what it was to refresh may be claimed again after
+  // `refresh_pause`.
+  ~FetchOrder();
+
   shield::LeaderTicket ticket;
   std::shared_ptr<config::Settings const> settings;  // of a snapshot, and so keeps `policy`, `origin`, `pool` and `site`
   config::Policy const* policy = nullptr;  // of `settings`

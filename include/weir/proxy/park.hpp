@@ -14,44 +14,16 @@
 #include <boost/asio/basic_waitable_timer.hpp>
 #include <boost/asio/io_context.hpp>
 
-#include "weir/base/assert.hpp"
 #include "weir/base/clock.hpp"
 #include "weir/shield/waiter.hpp"
+#include "weir/wire/operation_memory.hpp"
 
 namespace weir::proxy {
 
 namespace asio = boost::asio;
 
-// Memory for one pending operation at a time.
-class OperationMemory {
- public:
-  void* take(std::size_t size) {
-    WEIR_ASSERT(!taken_ && size <= sizeof bytes_);
-    taken_ = true;
-    return bytes_;
-  }
-  void give_back() noexcept { taken_ = false; }
-
- private:
-  alignas(std::max_align_t) std::byte bytes_[384];
-  bool taken_ = false;
-};
-
-template <class T>
-struct OperationAllocator {
-  using value_type = T;
-  explicit OperationAllocator(OperationMemory& m) noexcept : memory(&m) {}
-  template <class U>
-  OperationAllocator(OperationAllocator<U> const& other) noexcept
-      : memory(other.memory) {}  // NOLINT(google-explicit-constructor)
-  T* allocate(std::size_t n) { return static_cast<T*>(memory->take(n * sizeof(T))); }
-  void deallocate(T*, std::size_t) noexcept { memory->give_back(); }
-  template <class U>
-  bool operator==(OperationAllocator<U> const& other) const noexcept {
-    return memory == other.memory;
-  }
-  OperationMemory* memory;
-};
+using wire::OperationAllocator;
+using wire::OperationMemory;
 
 enum class Woken : std::uint8_t { late, interrupted, resumed, nudged };
 
@@ -108,6 +80,8 @@ class Mailboxes final : public shield::Waker {
   explicit Mailboxes(std::size_t workers);
   void attach(std::uint16_t worker, asio::io_context& io) noexcept;
   void wake(shield::WaiterList& chosen) noexcept override;
+  // Waiter::recall, for waiters whose frames may end while they are on their way.
+  static bool recall(shield::Waiter& waiter) noexcept;
   // After all workers were joined, before frames are destroyed: forgets what is on the way, and from now on what is chosen,
   // so that destructors post nothing.
   void close() noexcept;
@@ -121,6 +95,7 @@ class Mailboxes final : public shield::Waker {
     asio::io_context* io = nullptr;
   };
   static void deliver(Box& box) noexcept;
+  static void forget(shield::WaiterList& waiters) noexcept;
   std::vector<std::unique_ptr<Box>> boxes_;
   std::atomic<bool> closed_{false};
 };

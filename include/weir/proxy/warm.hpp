@@ -45,6 +45,7 @@ class Warmer {
 
  private:
   struct Job;
+  struct LaneEnd;
   static asio::awaitable<void> work(Local& local, std::shared_ptr<Job> job);
 
   Shared& shared_;

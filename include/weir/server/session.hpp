@@ -20,6 +20,10 @@ class Session : public Timed {
   Session(Worker& worker, std::shared_ptr<wire::Stream> stream, std::string address, void const* door);
   ~Session();
   asio::awaitable<void> run(Preface preface);
+  // Once, before `run`: what a request begins may have to keep the session until that ends too.
+  void set_owner(std::shared_ptr<Session> const& self) noexcept { client_.owner = self; }
+  // `run` has ended, perhaps by an exception: the connection closes, and what the last request began ends.
+  void end() noexcept;
   // The next answer is its last (drain). Idle, it has a moment for a request that is on its way, then it ends.
   void retire();
   void const* door() const noexcept { return door_; }

@@ -9,6 +9,7 @@
 
 #include "weir/base/clock.hpp"
 #include "weir/base/intrusive.hpp"
+#include "weir/wire/operation_memory.hpp"
 
 namespace weir::server {
 
@@ -23,17 +24,21 @@ struct Timed {
 class Timekeeper {
  public:
   explicit Timekeeper(boost::asio::io_context& io) : timer_(io) {}
-  void watch(Timed& timed, Limit kind, base::SteadyTime due);  // replaces an earlier watch
+  void watch(Timed& timed, Limit kind, base::SteadyTime due) noexcept;  // replaces an earlier watch
   // A shorter limit of a kind holds for those that are watched already.
-  void cap(Limit kind, base::SteadyTime due);
+  void cap(Limit kind, base::SteadyTime due) noexcept;
   static void unwatch(Timed& timed) noexcept { timed.timed_hook.unlink(); }
+  // Each second: goes on where there was no room for a timer.
+  void tend() noexcept {
+    if (!waiting_) look();
+  }
   void stop() noexcept {
-    timer_.cancel();
     stopped_ = true;
+    timer_.cancel();
   }
 
  private:
-  void arm(base::SteadyTime due);
+  void arm(base::SteadyTime due) noexcept;
   void look() noexcept;
 
   using Queue =
@@ -41,6 +46,8 @@ class Timekeeper {
                              boost::intrusive::constant_time_size<false>>;
 
   boost::asio::basic_waitable_timer<base::Clock> timer_;
+  wire::OperationMemory memory_;  // of the one wait
+  base::SteadyTime next_{};       // what is waited for
   std::array<Queue, 4> queues_;
   bool waiting_ = false, stopped_ = false;
 };

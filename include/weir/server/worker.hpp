@@ -24,6 +24,7 @@ class ConnectionCount {
  public:
   // 0: no bound.
   void set_limits(std::uint64_t in_all, std::uint64_t by_address) noexcept;
+  bool full() const noexcept;  // at the first of them
   bool enter() noexcept;
   bool admit(std::string const& address);
   void leave() noexcept;
@@ -80,9 +81,13 @@ class Worker {
  private:
   friend class Session;
   struct Listener;
+  struct Closing;  // of a listener
+  struct Ending;   // of a session
+  void begin_accepting(std::shared_ptr<Listener> const& listener);
   asio::awaitable<void> accept(std::shared_ptr<Listener> listener);
   void retire(std::shared_ptr<Listener> const& listener);
-  asio::awaitable<void> close(std::shared_ptr<Listener> listener);
+  asio::awaitable<void> close(Closing in_the_end);
+  bool accept_waiting(Listener& listener) noexcept;
   void open_session(wire::Stream::Socket socket, Listener const& listener);
   asio::awaitable<void> housekeeping();
   void finished(Session& session) noexcept;

@@ -157,9 +157,8 @@ class Reader {
 
 class Flight : public base::Counted<Flight> {
  public:
-  // `worker`: of the fetch. `began`: its place in the order in which this process's fetches began.
-  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number,
-         std::uint64_t began) noexcept;
+  // `worker`: of the fetch. `began`: its place in the order in which this process's fetches began. Throws std::bad_alloc.
+  Flight(Waker& waker, cache::MemoryAccount& account, std::uint16_t worker, std::uint64_t purge_number, std::uint64_t began);
   ~Flight();
 
   std::uint16_t worker() const noexcept { return worker_; }

@@ -1,25 +1,26 @@
 // Waiting without a thread, an allocation or a clock. A Waiter is a node in the waiting coroutine's own frame. States:
-// free (nobody else knows it), linked (in a list, guarded by that list's mutex), chosen (unlinked by a waker; it belongs to
-// the waker's post until `resume` runs on the waiter's worker). Rules:
+// free (nobody else knows it), linked (in a list, guarded by that list's mutex), chosen (unlinked by a waker, which has it
+// in hand), posted (it belongs to the waker's post until `resume` runs on the waiter's worker). Rules:
 //  - The waker, under the list's mutex, writes the result, unlinks, sets chosen; after the mutex it hands all chosen nodes
 //    to `Waker::wake`, which makes one post a worker; on the worker the post sets the state free and then calls
 //    `resume(waiter)`, which makes the waiting coroutine run.
 //  - A waiter whose timer or cancellation comes first takes the mutex: linked, it unlinks itself and goes; chosen, it waits
 //    for the post and takes the result.
-//  - A frame that is destroyed while it waits takes its node out of whatever list it is in. A chosen node may be destroyed
-//    only after all workers were joined: the waker's lists have no mutex that the node could take.
+//  - A frame that is destroyed while it waits, also by an exception, takes its node out of whatever list it is in; a posted
+//    one with `recall`. Without that, a chosen node may be destroyed only after all workers were joined.
 // The flag decides, never a timer's error code.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "weir/base/assert.hpp"
 #include "weir/base/intrusive.hpp"
 
 namespace weir::shield {
 
-enum class WaiterState : std::uint8_t { free, linked, chosen };
+enum class WaiterState : std::uint8_t { free, linked, chosen, posted };
 
 struct Waiter {
   using Resume = void (*)(Waiter&) noexcept;
@@ -40,6 +41,8 @@ struct Waiter {
   void* context = nullptr;   // for `resume`
   Unlink unlink = nullptr;   // set by whoever links it: takes the list's mutex; false: it was chosen meanwhile
   void* where = nullptr;     // for `unlink`
+  Unlink recall = nullptr;   // set by whoever waits: takes it back from its waker's box; null: its waker has none
+  void* box = nullptr;       // for `recall`; the waker's, before it says posted
 };
 
 using WaiterList = base::List<Waiter, &Waiter::hook>;
@@ -68,6 +71,10 @@ inline bool unlink_if_linked(WaiterList& list, Waiter& waiter) noexcept {
 
 inline void Waiter::let_go() noexcept {
   if (state.load(std::memory_order_acquire) == WaiterState::linked) unlink(*this);
+  if (recall != nullptr) {
+    while (state.load(std::memory_order_acquire) == WaiterState::chosen) std::this_thread::yield();  // between two mutexes
+    if (state.load(std::memory_order_acquire) == WaiterState::posted) recall(*this);
+  }
   if (!hook.is_linked()) return;
   auto const node = WaiterList::value_traits::to_node_ptr(*this);
   WaiterList::node_algorithms::unlink(node);
