@@ -226,7 +226,7 @@ void purge(Weather& weather, Daemon const& memory, Daemon const& shared, std::ui
   auto const number = turn % keys;
   auto const now = Clock::now().time_since_epoch().count();
   auto const body = R"({"urls":["http://weir.test)" + numbered("purged", number) + R"("],"tags":["tag-)" +
-                    std::to_string(turn) + R"("],"mode":")" + (turn % 2 == 0 ? "hard" : "soft") + "\"}";
+                    std::to_string(number) + R"("],"mode":")" + (turn % 2 == 0 ? "hard" : "soft") + "\"}";
   EXPECT_EQ(memory.admin("POST", "/v1/purge", body).status, 200);
   EXPECT_EQ(shared.admin("POST", "/v1/purge", body).status, 200);
   weather.purged[number] = now;
