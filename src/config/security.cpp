@@ -108,6 +108,9 @@ std::vector<Weakening> const& weakenings() {
        "`store`, `strip`",
        "`store`: one visitor's cookie, such as his session, goes to all. `strip`: nobody gets it, and a page made for one "
        "visitor is stored for all"},
+      {{"storable.request_errors"},
+       "`true`",
+       "who provokes a 400 or a 403 that the origin lets be stored gives it to everyone who asks for that URL"},
       {{"storable.targeted"}, "other names", "who can make the origin send one of these decides over `Cache-Control`"},
       {{"storable.targeted_strict"},
        "`false`",

@@ -2,6 +2,7 @@
 #include <array>
 
 #include "fetch_impl.hpp"
+#include "peer_error.hpp"
 
 namespace weir::proxy {
 
@@ -53,7 +54,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::Ste
                                                   order_.body ? asio::buffer(*order_.body) : asio::const_buffer()};
   auto const sent = co_await connection_->stream->write(message);
   // An origin that read only a part of the body may have answered.
-  if (sent.error && (sent.bytes < head.size() || deadline.expired()))
+  if (sent.error && (sent.bytes < head.size() || deadline.expired() || !is_peers_doing(sent.error)))
     co_return deadline.expired() ? FailureKind::read_timeout : FailureKind::connection_broken;
   if (order_.upload)
     order_.upload->head_sent(connection_->stream, deadline,

@@ -1,8 +1,17 @@
 #include "weir/proxy/upload.hpp"
 
+#include <algorithm>
 #include <array>
 
+#include "peer_error.hpp"
+
 namespace weir::proxy {
+namespace {
+
+// An origin that stopped reading has answered already, or closes.
+constexpr base::Duration last_word = std::chrono::seconds(2);
+
+}  // namespace
 
 Upload::Upload(asio::any_io_executor executor, bool expects_continue, bool chunked, std::string begun)
     : may_start_(executor),
@@ -55,7 +64,14 @@ asio::awaitable<bool> Upload::send(std::string_view piece) {
   }
   auto const written = co_await origin->write(buffers);
   if (!written.error && deadline_ != nullptr) deadline_->expires_after(patience_);
+  if (written.error) write_failed(*origin, written.error);
   co_return !written.error;
+}
+
+// The fetch reads the same connection, and says so.
+void Upload::write_failed(wire::Stream& origin, wire::error_code const& error) noexcept {
+  if (!is_peers_doing(error)) return origin.close();
+  if (deadline_ != nullptr) deadline_->expires_after(std::min(patience_, last_word));
 }
 
 asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
@@ -87,7 +103,7 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
     auto const origin = origin_;
     if (chunked_ && sending && origin) {
       auto const written = co_await origin->write(asio::const_buffer("0\r\n\r\n", 5));
-      if (written.error) co_return;  // the fetch reads the same connection and says so
+      if (written.error) co_return write_failed(*origin, written.error);
     }
     sent_whole_ = sending && origin;
     co_return;

@@ -14,17 +14,17 @@ class Allocations : public testing::TestWithParam<Shape> {};
 INSTANTIATE_TEST_SUITE_P(All, Allocations, testing::ValuesIn(shapes()), [](auto const& row) { return row.param.name; });
 
 // The number of those that were injected. Between two that are tried lie `stride`.
-std::uint64_t sweep(Shape const& shape, std::uint64_t width, std::uint64_t stride) {
+std::uint64_t sweep(Shape const& shape, std::uint64_t stride) {
   Stage stage(shape.settings);
   stage.script = [&](Request const& request) { return shape.script(stage, request); };
   std::uint64_t injected = 0;
   for (std::uint64_t nth = 1; nth <= most && !testing::Test::HasFailure(); nth += stride) {
-    SCOPED_TRACE(shape.name + ", allocation " + std::to_string(nth) + ", " + std::to_string(width) + " in a row");
+    SCOPED_TRACE(shape.name + ", allocation " + std::to_string(nth));
     ++stage.number;
     stage.gate = Gate();
     if (shape.prepare) shape.prepare(stage);
     EXPECT_TRUE(eventually([&] { return held(stage.weir).empty(); })) << held(stage.weir);
-    allocations::fail({nth, width});
+    allocations::fail({nth, 1});
     shape.act(stage);
     bool const reached = allocations::end() >= nth;
     stage.gate.open();
@@ -41,16 +41,9 @@ std::uint64_t sweep(Shape const& shape, std::uint64_t width, std::uint64_t strid
 
 // COA-6, COA-10, LIM-1
 TEST_P(Allocations, FailOneAtATime) {
-  auto const injected = sweep(GetParam(), 1, all_cases() ? 1 : 5);
+  auto const injected = sweep(GetParam(), all_cases() ? 1 : 5);
   EXPECT_GT(injected, 0U);
   RecordProperty("injected", static_cast<int>(injected));
-  std::printf("%s: %llu injected and survived\n", GetParam().name.c_str(), static_cast<unsigned long long>(injected));
-}
-
-// COA-6: as when there is no memory at all for a moment.
-TEST_P(Allocations, FailInARow) {
-  auto const injected = sweep(GetParam(), 4, all_cases() ? 1 : 7);
-  EXPECT_GT(injected, 0U);
   std::printf("%s: %llu injected and survived\n", GetParam().name.c_str(), static_cast<unsigned long long>(injected));
 }
 

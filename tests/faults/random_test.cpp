@@ -86,7 +86,7 @@ void draw_fault(Draw& draw) {
   switch (draw.below(5)) {
     case 0:
     case 1:
-      return allocations::fail({1 + draw.below(150), 1 + draw.below(6)});
+      return allocations::fail({1 + draw.below(150), 1});
     case 2: {
       static std::vector<Call> const kinds{Call::receive, Call::send,   Call::connect,
                                            Call::socket,  Call::accept, Call::watch};

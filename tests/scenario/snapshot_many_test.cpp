@@ -60,7 +60,9 @@ class Snapshot {
   }
   ~Snapshot() { remove(); }
 
-  std::string settings() const { return plain + "store: {snapshot: \"" + path_.string() + "\", max_bytes: 256MiB}\n"; }
+  std::string settings() const {
+    return plain + "drain: {timeout: 5m}\nstore: {snapshot: \"" + path_.string() + "\", max_bytes: 256MiB}\n";
+  }
   std::string read() const {
     std::ostringstream bytes;
     bytes << std::ifstream(path_, std::ios::binary).rdbuf();

@@ -42,6 +42,7 @@ class Upload : public base::Counted<Upload> {
 
  private:
   asio::awaitable<bool> send(std::string_view piece);
+  void write_failed(wire::Stream& origin, wire::error_code const& error) noexcept;
 
   Event may_start_, may_continue_, finished_;
   std::shared_ptr<wire::Stream> origin_;
