@@ -29,16 +29,32 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
     }
     note(result_of(*failure));
     order_.why = observe::FetchClass::retry;
-    failure = co_await attempt(origin::Want::new_only, give_up_at());
+    std::optional<std::size_t> broke_off;
+    if (connected) broke_off = connection_->server.index();
+    failure = co_await attempt(origin::Want::new_only, give_up_at(), broke_off);
   }
   co_return failure;
 }
 
-asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::SteadyTime due) {
+// REL-3: a server that dies takes connections until its last moment, and as it has the fewest fetches it would be the first
+// to be asked again. What it gave is held while the next is chosen, so that it counts as busy.
+asio::awaitable<origin::Connected> Fetch::connect(origin::Want want, base::SteadyTime due,
+                                                  std::optional<std::size_t> broke_off) {
+  auto connected = co_await order_.pool->connect(want, due);
+  for (auto others = order_.origin->servers->size(); others > 1 && broke_off && connected.connection; --others) {
+    if (connected.connection->server.index() != *broke_off) break;
+    auto const held = std::move(connected.connection);
+    connected = co_await order_.pool->connect(want, due);
+  }
+  co_return std::move(connected);
+}
+
+asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::SteadyTime due,
+                                                    std::optional<std::size_t> broke_off) {
   any_byte_ = used_up_ = false;
   if (!connection_ || want == origin::Want::new_only) {
     connection_.reset();
-    auto connected = co_await order_.pool->connect(want, due);
+    auto connected = co_await connect(want, due, broke_off);
     if (!connected.connection) co_return connected.failure;
     connection_ = std::move(connected.connection);
   }

@@ -42,7 +42,10 @@ class Fetch {
   void tell_breaker_of_body(bool whole) noexcept;
   void tell_breaker_of_failure(shield::FailureKind kind) noexcept;
   asio::awaitable<MaybeFailure> ask();
-  asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due);
+  // `broke_off`: the server that just did; another is asked where there is one.
+  asio::awaitable<MaybeFailure> attempt(origin::Want want, base::SteadyTime due,
+                                        std::optional<std::size_t> broke_off = std::nullopt);
+  asio::awaitable<origin::Connected> connect(origin::Want want, base::SteadyTime due, std::optional<std::size_t> broke_off);
   asio::awaitable<MaybeFailure> read_head();
   // RFC 9110 15.5.9: a 408 on a connection that was idle is the origin's last word on it and answers nothing.
   bool is_farewell(int status) const noexcept {

@@ -63,6 +63,27 @@ TEST(Servers, OneOfThreeDiesUnderLoad) {
   EXPECT_EQ(weir.metric("weir_breaker_state"), 0);
 }
 
+// REL-3, REL-2: the one retry goes past a server that breaks off what it takes, though it has the fewest fetches.
+TEST(Servers, TheRetryGoesPastTheOneThatBrokeOff) {
+  Group group(3);
+  Gate gate;
+  for (std::size_t i : {1U, 2U}) group[i].answer("/held", [&](Request const&) { return Script().wait(gate).head(204); });
+  group[0].answer("/x", close());
+  Weir weir("", group.settings("balance: least_connections"));
+  Client client(weir.port());
+  ASSERT_EQ(client.get("/0").status, 200);
+  ASSERT_EQ(group.calls(), (std::vector<std::size_t>{1, 0, 0}));
+  Burst held(weir.port(), 2);
+  held.send_each([](std::size_t) { return write_request("POST", "/held"); });
+  ASSERT_TRUE(group[1].waits_for_calls(1));
+  ASSERT_TRUE(group[2].waits_for_calls(1));
+  EXPECT_EQ(client.get("/x").status, 200);
+  EXPECT_EQ(group[0].calls(), 2U);
+  EXPECT_EQ(weir.metric("weir_origin_fetches_total{class=\"retry\",result=\"ok\"}"), 1);
+  gate.open();
+  held.collect();
+}
+
 // REL-3: `retries` saves even what was on its way there over a new connection.
 TEST(Servers, WhatADyingServerHadIsAskedOfTheNext) {
   Group group(2);

@@ -215,7 +215,7 @@ TEST(Uploads, ResetBeforeTheBodyEndsTheRequest) {
   read_until(connection, "\r\n\r\n");
   client.reset();
   ASSERT_TRUE(weir.waits_until_no_flights());
-  EXPECT_EQ(weir.daemon().sessions(), 0U);
+  EXPECT_TRUE(eventually([&] { return weir.daemon().sessions() == 0; }));
   std::string rest;
   EXPECT_NE(connection.receive(rest, 100), Socket::Got::bytes) << rest;
 }
