@@ -121,7 +121,9 @@ struct ValkeyStore::Impl {
   std::array<std::atomic<std::uint64_t>, store_operation_count> errors{};
   std::array<std::atomic<std::uint64_t>, lease_result_count> lease_results{};
   std::atomic<std::size_t> busy{0};  // with what nobody waits for
-  std::mutex lease_mutex;            // guards `lease_waiters`
+  // Work that its loop destroys after this store sees by it that there is nobody to tell.
+  std::shared_ptr<char> const there = std::make_shared<char>();
+  std::mutex lease_mutex;  // guards `lease_waiters`
   std::multimap<std::string, std::shared_ptr<LeaseWaiter>, std::less<>> lease_waiters;
   std::mutex untold_mutex;  // guards `untold`, `everything`
   std::list<Untold> untold;

@@ -70,16 +70,18 @@ asio::awaitable<std::vector<Reply>> ValkeyStore::Impl::ask(std::shared_ptr<Valke
 
 // What hears the end of such work; destroyed unheard is an end too.
 struct ValkeyStore::Impl::Busy {
-  Busy(Impl& i, StoreOperation o) noexcept : impl(&i), operation(o) {}
-  Busy(Busy&& other) noexcept : impl(std::exchange(other.impl, nullptr)), operation(other.operation), well(other.well) {}
+  Busy(Impl& i, StoreOperation o) noexcept : impl(&i), there(i.there), operation(o) {}
+  Busy(Busy&& other) noexcept
+      : impl(std::exchange(other.impl, nullptr)), there(other.there), operation(other.operation), well(other.well) {}
   Busy& operator=(Busy&&) = delete;
   ~Busy() {
-    if (impl == nullptr) return;
+    if (impl == nullptr || there.expired()) return;
     if (!well) impl->count(operation);
     impl->busy.fetch_sub(1, std::memory_order_release);
   }
   void operator()(std::exception_ptr const& failure) noexcept { well = !failure; }
   Impl* impl;
+  std::weak_ptr<char> there;
   StoreOperation operation;
   bool well = false;
 };
