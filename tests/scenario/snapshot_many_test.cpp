@@ -1,5 +1,6 @@
 // A hundred thousand entries over a restart, whole and damaged in many ways (MEM-2).
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -44,7 +45,8 @@ void fill(Weir& weir, std::size_t count) {
 // A snapshot of so many, made as a graceful stop makes it.
 class Snapshot {
  public:
-  Snapshot(ScriptedOrigin& origin, std::size_t count) : path_(fs::path(testing::TempDir()) / "weir-snapshot-many") {
+  Snapshot(ScriptedOrigin& origin, std::size_t count)
+      : path_(fs::path(testing::TempDir()) / ("weir-snapshot-many-" + std::to_string(::getpid()))) {
     remove();
     origin.answer_rest([](Request const& request) {
       Fields const fields{max_age(3600), {"ETag", etag}};
@@ -60,9 +62,7 @@ class Snapshot {
   }
   ~Snapshot() { remove(); }
 
-  std::string settings() const {
-    return plain + "drain: {timeout: 5m}\nstore: {snapshot: \"" + path_.string() + "\", max_bytes: 256MiB}\n";
-  }
+  std::string settings() const { return plain + "store: {snapshot: \"" + path_.string() + "\", max_bytes: 256MiB}\n"; }
   std::string read() const {
     std::ostringstream bytes;
     bytes << std::ifstream(path_, std::ios::binary).rdbuf();
