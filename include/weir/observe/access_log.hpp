@@ -57,8 +57,8 @@ class AccessQueue {
   void put(std::size_t& at, void const* from, std::size_t size) noexcept;
   void get(std::size_t& at, void* to, std::size_t size) const noexcept;
 
-  std::vector<char> ring_;  // a power of two
   alignas(64) std::atomic<std::size_t> head_{0};
+  std::vector<char> ring_;  // a power of two
   alignas(64) std::atomic<std::size_t> tail_{0};
 };
 
