@@ -6,6 +6,7 @@
 #include "weir/cache/freshness.hpp"
 #include "weir/cache/invalidation.hpp"
 #include "weir/cache/policy.hpp"
+#include "weir/cache/request_error.hpp"
 
 namespace weir::cache {
 namespace {
@@ -71,21 +72,6 @@ bool is_storable_post(Matter const& m) {
          !m.response.fields.has(FieldId::content_encoding) && content_location_is_target(*request, m.response);
 }
 
-// Of the 4xx those that tell of the resource. The others tell of the request, and so of fields that are in no key: what one
-// client provokes is no answer to another.
-bool is_about_the_request(int status) noexcept {
-  switch (status) {
-    case 404:
-    case 405:
-    case 410:
-    case 414:
-    case 451:
-      return false;
-    default:
-      return status >= 400 && status < 500;
-  }
-}
-
 // A client's own conditions and range are in no key either: an answer to a request that carried them is that client's.
 bool carries_conditions(http::Fields request) noexcept {
   return has_conditionals(request) || request.has(FieldId::if_range);
@@ -134,8 +120,9 @@ NotStored response_refusal(Matter const& m, VaryNames const& vary) noexcept {
 NotStored request_refusal(Matter const& m) {
   auto const& requester = m.requester;
   if (carries_conditions(requester.fields)) return NotStored::status;
+  // What one client provokes is no answer to another.
   bool const takes_errors = m.storable.request_errors || requester.kept_for;
-  if (!takes_errors && is_about_the_request(m.response.status)) return NotStored::status;
+  if (!takes_errors && is_request_error(m.response.status, requester.fields)) return NotStored::status;
   if (requester.no_store) return NotStored::request_no_store;
   if (requester.has_authorization && !is_authorized(m.directives())) return NotStored::authorization;
   if (requester.has_cookie_credential && !is_shared_explicitly(m.directives())) return NotStored::cookie;

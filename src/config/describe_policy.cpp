@@ -118,7 +118,8 @@ Group<cache::StorableRules> const& storable_group() {
     g.add("ignore_cache_control", &StorableRules::ignore_cache_control, Boolean{},
           "freshness.override_ttl holds for private and no-store too; dangerous");
     g.add("request_errors", &StorableRules::request_errors, Boolean{},
-          "4xx but 404, 405, 410, 414, 451 are stored; any client can provoke them");
+          "errors that tell of the request (401, 403, 431, ...), or answer an odd one, are stored too; any client can "
+          "provoke them");
     return g;
   }();
   return group;

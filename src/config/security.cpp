@@ -110,7 +110,11 @@ std::vector<Weakening> const& weakenings() {
        "visitor is stored for all"},
       {{"storable.request_errors"},
        "`true`",
-       "who provokes a 400 or a 403 that the origin lets be stored gives it to everyone who asks for that URL"},
+       "who provokes a 400, a 403 or a 431 that the origin lets be stored gives it to everyone who asks for that URL. At "
+       "`false` "
+       "that takes a request with nothing odd about it, and a status that does not tell of the request: a field that no "
+       "cache "
+       "knows, answered with a 400"},
       {{"storable.targeted"}, "other names", "who can make the origin send one of these decides over `Cache-Control`"},
       {{"storable.targeted_strict"},
        "`false`",

@@ -15,7 +15,7 @@ import { mutate } from './mutants.mjs'
 
 const build = path.resolve('build/release')
 const work = path.resolve('build/mutate')
-const subjects = /^(reuse|freshness|storability)\w*\.cpp$/
+const subjects = /^(reuse|freshness|storability|request_error)\w*\.cpp$/
 const cpuSeconds = 20 // a run that needs more of them loops; all tests need a small part of one
 // Tests that draw or count to a hundred thousand say nothing of these subjects.
 const slow = ['Key.IsInjective', 'Vary.SelectorsAreEqual*', 'Epochs.the_oldest*']
@@ -33,7 +33,7 @@ function run (program, args, options) {
   })
 }
 
-const runTests = (program, env) => run('sh', ['-c', `ulimit -c 0 -t ${cpuSeconds}; exec "$0" "$@"`, program, ...testArguments],
+const runTests = (program, env) => run('sh', ['-c', `ulimit -c 0 && ulimit -t ${cpuSeconds} && exec "$0" "$@"`, program, ...testArguments],
   { env: { ...process.env, ...env } })
 
 async function compile (source, original) {
@@ -58,7 +58,7 @@ function link (objects) {
   if (out < 0) throw new CannotTry(`no link command: ${line}`)
   args.splice(out, 2)
   // What is most likely to tell comes first: tests run in the order in which they are linked.
-  const first = args.filter(arg => /\/(reuse|freshness|storability|keyed_read)\w*\.cpp\.o$/.test(arg))
+  const first = args.filter(arg => /\/(reuse|freshness|storability|request_error|keyed_read)\w*\.cpp\.o$/.test(arg))
   const program = path.join(work, 'unit_cache')
   execFileSync(linker, [...objects, ...first, ...args.filter(arg => !first.includes(arg)), '-o', program],
     { cwd: build, stdio: 'inherit' })

@@ -3,6 +3,8 @@
 // with.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <functional>
 
 #include "scenario/answers.hpp"
@@ -21,8 +23,11 @@ int stumbles(Request const& request) {
   auto const is = [&](char const* field, char const* value) { return request.value(field) == value; };
   if (request.head.size() > 8'000) return 431;
   if (std::any_of(request.head.begin(), request.head.end(), is_high) ||
-      request.value("X-Meta").find('\t') != std::string::npos)
+      request.value("X-Meta").find('\t') != std::string::npos || is("X-Unheard-Of", "evil"))
     return 400;
+  if (is("Accept", "evil/") || is("Referer", "evil evil") || request.fields.size() > 80) return 400;
+  if (request.head.size() > 5'000) return 404;
+  if (is("Content-Language", "evil")) return 501;
   if (is("Authorization", "evil")) return 401;
   if (is("User-Agent", "sqlmap") || is("Origin", "https://evil.test") || is("X-Attack", "../../etc/passwd")) return 403;
   if (is("Accept", "evil/evil") || is("Accept-Encoding", "evil")) return 406;
@@ -167,13 +172,14 @@ TEST(Poisoning, FieldsThatNobodyKnows) { run_all(unknown_fields); }
 
 // STO-1: what the origin says of the resource is stored, and of the request where the operator wants it.
 TEST(Poisoning, ErrorsThatTellOfTheResourceAreStored) {
+  constexpr std::array statuses{400, 401, 403, 404, 405, 406, 410, 414, 415, 422, 426, 429, 431, 451, 499};
+  constexpr std::array of_the_request{401, 403, 406, 415, 426, 429, 431};
   for (bool const all : {false, true}) {
     ScriptedOrigin origin;
-    for (int const status : {400, 401, 403, 404, 405, 406, 410, 414, 415, 422, 426, 429, 431, 451})
-      origin.answer("/" + std::to_string(status), respond(status, {max_age(600)}, "x"));
+    for (int const status : statuses) origin.answer("/" + std::to_string(status), respond(status, {max_age(600)}, "x"));
     Weir weir(origin, all ? plain + "storable: {request_errors: true}\n" : plain);
-    for (int const status : {400, 401, 403, 404, 405, 406, 410, 414, 415, 422, 426, 429, 431, 451}) {
-      bool const stored = all || status == 404 || status == 405 || status == 410 || status == 414 || status == 451;
+    for (int const status : statuses) {
+      bool const stored = all || !std::ranges::count(of_the_request, status);
       auto const target = "/" + std::to_string(status);
       for (int i = 0; i < 2; ++i) EXPECT_EQ(get(weir.port(), target).status, status);
       EXPECT_EQ(origin.calls(target), stored ? 1U : 2U) << status;

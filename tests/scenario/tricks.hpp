@@ -179,6 +179,7 @@ inline std::vector<Trick> error_tricks() {
       {.name = "many fields", .fields = Fields(90, {"X-Oversized", std::string(120, 'a')})},
       {.name = "an ignored cookie of 12,000 bytes", .fields = {{"Cookie", "_ga=" + std::string(12'000, 'a')}}},
       {.name = "a cookie of 12,000 bytes", .fields = {{"Cookie", "a=" + std::string(12'000, 'a')}}},
+      {.name = "a field of 5,000 bytes", .fields = {{"X-Oversized", std::string(5'000, 'a')}}},
       {.name = "high bytes", .fields = {{"X-Meta", "\x80\xff"}}},
       {.name = "a control that is a tab", .fields = {{"X-Meta", "a\tb"}}},
   };
@@ -193,8 +194,13 @@ inline std::vector<Trick> error_tricks() {
                                                                                      {"X-Attack", "../../etc/passwd"},
                                                                                      {"User-Agent", "sqlmap"},
                                                                                      {"Max-Forwards", "evil"},
-                                                                                     {"Sec-WebSocket-Version", "666"}})
+                                                                                     {"Sec-WebSocket-Version", "666"},
+                                                                                     {"Accept", "evil/"},
+                                                                                     {"Referer", "evil evil"},
+                                                                                     {"Content-Language", "evil"}})
     tricks.push_back(by_field(Safe::always, field, value));
+  // A field that no cache knows is nothing odd.
+  tricks.push_back(by_field(Safe::strict, "X-Unheard-Of"));
   return tricks;
 }
 
