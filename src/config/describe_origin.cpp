@@ -156,7 +156,8 @@ Group<Origin> const& origin_group() {
     g.add("host_header", &Origin::host_header, Text{check_host, "host", "off", false},
           "Host that the origin sees; `off`: the client's");
     g.add_group("pool", &Origin::pool, pool_group(), "connections that are kept");
-    g.add("retries", &Origin::retries, Count{0, 10, "off"}, "further tries of a request that is idempotent and got no byte");
+    g.add("retries", &Origin::retries, Count{.least = 0, .most = 10, .zero = "off", .automatic = true},
+          "further tries of a request that is idempotent and got no byte; `auto`: 1 where there are several servers");
     g.add_group("limiter", itself, limiter_group(), "how many fetches it gets").inherits = true;
     g.add_group("breaker", &Origin::breaker, breaker_group(), "when it is left alone").inherits = true;
     g.add_group("timeouts", &Origin::timeouts, origin_timeouts_group(), "how long it may take").inherits = true;

@@ -70,7 +70,7 @@ std::vector<Weakening> const& weakenings() {
       {{"origins.*.tls.server_name", "origins.*.host_header"},
        "another name",
        "a certificate for that name is enough; all hosts look like one to the origin, while each has its own key"},
-      {{"origins.*.retries", "origins.*.health_check"}, "on", "more requests at an origin that fails"},
+      {{"origins.*.retries", "origins.*.health_check"}, "more, on", "more requests at an origin that fails"},
       {{"key.headers", "key.cookies"},
        "names whose values clients make up",
        "each value has its own entries and fetches; of a credential: equal ones share an answer, and it stands in memory "

@@ -43,7 +43,7 @@ void Boolean::read(Reader& reader, Item const& item, bool& value) const {
 Description Boolean::describe() const { return value_description("boolean", {{"enum", {true, false, "on", "off"}}}); }
 
 std::optional<std::uint64_t> Count::parse(Reader& reader, Item const& item) const {
-  std::string const* const text = reader.text_of(item, "a whole number" + or_word(zero));
+  std::string const* const text = reader.text_of(item, "a whole number" + or_words());
   if (!text) return std::nullopt;
   if (is_the_word(*text, zero)) return 0;
   bool const with_sign = percent && text->ends_with('%');
@@ -53,12 +53,12 @@ std::optional<std::uint64_t> Count::parse(Reader& reader, Item const& item) cons
   if (!number) {
     bool const digits =
         text->size() > 1 && text->front() == '0' && text->find_first_not_of("0123456789") == std::string::npos;
-    std::string const why = digits ? " (no leading zeros)" : or_word(zero);
+    std::string const why = digits ? " (no leading zeros)" : or_words();
     reader.mistake(item, ticked(*text) + " is not a whole number" + why);
     return std::nullopt;
   }
   if (*number >= least && *number <= most) return number;
-  reader.mistake(item, *text + " is out of range; " + std::to_string(least) + " to " + std::to_string(most) + or_word(zero));
+  reader.mistake(item, *text + " is out of range; " + std::to_string(least) + " to " + std::to_string(most) + or_words());
   return std::nullopt;
 }
 
@@ -71,10 +71,13 @@ Description Count::describe() const {
   boost::json::object schema{{"type", "integer"}, {"minimum", least}, {"maximum", most}};
   if (percent) schema = {{"anyOf", {schema, {{"type", "string"}, {"pattern", "^(0|[1-9][0-9]*)%$"}}}}};
   allow_word(schema, zero);
+  if (automatic) allow_word(schema, "auto");
   std::string const range =
       most >= std::numeric_limits<std::uint32_t>::max() ? "" : " " + std::to_string(least) + " to " + std::to_string(most);
-  return value_description((percent ? "percent" : "number") + range + or_word(zero), std::move(schema));
+  return value_description((percent ? "percent" : "number") + range + or_words(), std::move(schema));
 }
+
+std::string Count::or_words() const { return or_word(zero) + or_word(automatic ? "auto" : ""); }
 
 void Size::read(Reader& reader, Item const& item, std::uint64_t& value) const {
   std::string const* const text = reader.text_of(item, "a size such as 64KiB" + or_word(zero));

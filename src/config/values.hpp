@@ -46,24 +46,38 @@ struct Boolean {
   Description describe() const;
 };
 
-// A whole number. `zero`: the word that stands for 0 ("off", "auto"); then 0 itself is not a number to write.
+// A whole number. `zero`: the word that stands for 0 ("off", "auto"); then 0 itself is not a number to write. An optional
+// member is `auto` where it is not set.
 struct Count {
   std::uint64_t least = 0;
   std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
   std::string zero;
-  bool percent = false;  // `75%` is 75
+  bool percent = false;    // `75%` is 75
+  bool automatic = false;  // of an optional member
 
   template <class N>
   void read(Reader& reader, Item const& item, N& value) const {
     if (auto const number = parse(reader, item)) value = static_cast<N>(*number);
   }
+  template <class N>
+  void read(Reader& reader, Item const& item, std::optional<N>& value) const {
+    if (item.is_word("auto"))
+      value.reset();
+    else if (auto const number = parse(reader, item))
+      value = static_cast<N>(*number);
+  }
   Item write(std::uint64_t value) const;
+  template <class N>
+  Item write(std::optional<N> const& value) const {
+    return value ? write(*value) : Item::scalar("auto", Item::Form::word);
+  }
   Description describe() const;
   std::optional<std::uint64_t> parse(Reader& reader, Item const& item) const;
+  std::string or_words() const;  // ", or `off`"
 };
 
 inline Count percent(std::uint64_t least, std::uint64_t most, std::string zero = "") {
-  return {least, most, std::move(zero), true};
+  return {least, most, std::move(zero), true, false};
 }
 
 // Bytes with a binary unit. `zero` as above.

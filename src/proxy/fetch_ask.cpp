@@ -8,13 +8,21 @@ namespace weir::proxy {
 
 using shield::FailureKind;
 
+namespace {
+
+std::uint32_t retries_of(config::Origin const& origin) noexcept {
+  return origin.retries.value_or(origin.servers.size() > 1 ? 1 : 0);
+}
+
+}  // namespace
+
 // REL-2: once more, on a new connection, when a pooled one turns out dead before any byte of an answer; and as often as
 // `retries` says, where there was no connection or a new one broke. REL-3: each time at the next server.
 asio::awaitable<Fetch::MaybeFailure> Fetch::ask() {
   bool const repeatable = (http::is_idempotent(order_.request.method_id) || order_.body) && !order_.upload;
   if (!inbox_) inbox_ = local_.inboxes.take();
   auto failure = co_await attempt(repeatable ? origin::Want::any : origin::Want::fresh_enough, give_up_at());
-  auto retries = order_.origin->settings.retries;
+  auto retries = retries_of(order_.origin->settings);
   bool pooled_before = false;
   while (failure && repeatable && !any_byte_ && !abandoned_ && base::Clock::now() < give_up_at()) {
     bool const connected = connection_ != nullptr;

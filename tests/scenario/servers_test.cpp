@@ -84,12 +84,13 @@ TEST(Servers, TheRetryGoesPastTheOneThatBrokeOff) {
   held.collect();
 }
 
-// REL-3: `retries` saves even what was on its way there over a new connection.
+// REL-3: `retries`, one of itself where there are several servers, saves even what was on its way there over a new
+// connection.
 TEST(Servers, WhatADyingServerHadIsAskedOfTheNext) {
   Group group(2);
   Gate never;
   group[0].answer_rest([&](Request const&) { return Script().wait(never).head(204); });
-  Weir weir("", group.settings("retries: 1"));
+  Weir weir("", group.settings());
   Client client(weir.port());
   client.send_request("GET", "/x");
   ASSERT_TRUE(group[0].waits_for_calls(1));
@@ -97,6 +98,24 @@ TEST(Servers, WhatADyingServerHadIsAskedOfTheNext) {
   EXPECT_EQ(client.read().status, 200);
   EXPECT_EQ(group.calls(), (std::vector<std::size_t>{1, 1}));
   EXPECT_EQ(weir.metric("weir_origin_fetches_total{class=\"retry\",result=\"ok\"}"), 1);
+}
+
+// REL-2
+TEST(Servers, WhatADyingServerHadIsNotAskedAgainWithoutRetries) {
+  Group group(2);
+  group[0].answer_rest([](Request const&) { return close(); });
+  Weir weir("", group.settings("retries: off"));
+  EXPECT_EQ(get(weir.port(), "/x").status, 502);
+  EXPECT_EQ(group.calls(), (std::vector<std::size_t>{1, 0}));
+}
+
+// REL-2
+TEST(Servers, OfOneServerNothingIsAskedAgain) {
+  Group group(1);
+  group[0].answer_rest([](Request const&) { return close(); });
+  Weir weir("", group.settings());
+  EXPECT_EQ(get(weir.port(), "/x").status, 502);
+  EXPECT_EQ(group.calls(), (std::vector<std::size_t>{1}));
 }
 
 // REL-2, REL-3: what may not be done twice is not, with retries or without.

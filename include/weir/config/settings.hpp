@@ -81,7 +81,7 @@ struct Origin {
   OriginTls tls;
   std::string host_header;                                             // empty: the client's Host is passed on
   Pool pool;
-  std::uint32_t retries = 0;
+  std::optional<std::uint32_t> retries;                                // not given: 1 where there are several servers
   shield::LimiterRules limiter;                                        // from the top-level group unless given here
   Duration max_queue_wait = 5s;                                        // limiter.max_queue_wait
   Partition partition = Partition::path;                               // limiter.partition
