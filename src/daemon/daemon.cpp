@@ -135,7 +135,6 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
   open_access_log();
   if (auto* const memory = dynamic_cast<store::MemoryStore*>(store_.get())) {
     snapshot_ = std::make_unique<SnapshotKeeper>(shared_, *memory);
-    if (!setup_->settings.store.snapshot.empty()) snapshot_->load(setup_->settings.store.snapshot);
   }
   for (std::size_t i = 0; i < worker_count_; ++i) {
     workers_.push_back(
@@ -144,6 +143,7 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
   }
   open_store();
   listen();
+  if (snapshot_ && !setup_->settings.store.snapshot.empty()) snapshot_->load(setup_->settings.store.snapshot);
   shared_.cookie_names.look(started_.steady, 0, 0);
   shared_.stripped_cookies.look(started_.steady);
   miss_window_began_ = started_.steady;
@@ -156,7 +156,12 @@ Daemon::Daemon(config::Settings settings, std::function<config::Loaded()> load)
     shared_.cookie_names.look(now.steady, metrics_.total_cacheable(), metrics_.total_with_credential_cookie());
     shared_.stripped_cookies.look(now.steady);
   });
-  start_admin();
+  try {
+    start_admin();
+  } catch (...) {
+    if (snapshot_) snapshot_->give_back();
+    throw;
+  }
   for (auto& worker : workers_) worker->start();
 }
 

@@ -197,12 +197,16 @@ bool SnapshotKeeper::write(std::string const& path, std::function<bool()> const&
     return true;
   }
   observe::log_error("snapshot-not-written", {{"file", path}, {"why", why}});
-  // What was loaded is as good as it was if nothing has been purged or written to since.
-  bool const still_good = !loaded_path_.empty() && shared_.purges.current() == loaded_at_number_;
-  if (still_good && loaded_path_ == path + ".loaded" && ::access(path.c_str(), F_OK) != 0)
-    if (auto const error = store::move_file(loaded_path_, path))
-      observe::log_error("snapshot-not-kept", {{"file", path}, {"why", error.message()}});
+  if (loaded_path_ == path + ".loaded") give_back();
   return false;
+}
+
+void SnapshotKeeper::give_back() {
+  if (loaded_path_.empty() || shared_.purges.current() != loaded_at_number_) return;
+  auto const path = loaded_path_.substr(0, loaded_path_.size() - std::string_view(".loaded").size());
+  if (::access(path.c_str(), F_OK) == 0) return;
+  if (auto const error = store::move_file(loaded_path_, path))
+    observe::log_error("snapshot-not-kept", {{"file", path}, {"why", error.message()}});
 }
 
 // What may never be used again without the origin's word is left out: the numbers that say so by key end with this process.

@@ -144,12 +144,21 @@ void AccessLog::push(std::size_t worker, Access const& access) noexcept {
 
 void AccessLog::run() {
   for (;;) {
-    bool const more = write_waiting();
+    bool const more = write_batch();
     std::unique_lock lock(mutex_);
     if (stopping_) break;
     if (!more) wake_.wait_for(lock, look_each);
   }
-  while (write_waiting()) {}
+  while (write_batch()) {}
+}
+
+bool AccessLog::write_batch() noexcept {
+  try {
+    return write_waiting();
+  } catch (std::bad_alloc const&) {  // what it had taken out of a queue is lost; the rest waits for better times
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
 }
 
 // A batch of each queue; whether there may be more.

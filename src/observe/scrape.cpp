@@ -139,7 +139,7 @@ void add_requests(Page& page, std::vector<std::string> const& sites) {
       requests.value(page.sum(get), {{"site", sites[site]}, {"outcome", std::string(label(static_cast<Outcome>(i)))}});
     }
   }
-  page.seconds("weir_request_seconds", "Time from a request's head to the last byte of its answer.",
+  page.seconds("weir_request_seconds", "Time from a request's head to the head of its answer.",
                &WorkerMetrics::request_seconds);
   page.counter<wire::Refusal>("weir_key_rejections_total", "Requests refused before any look-up as malformed or too large.",
                               "reason", &WorkerMetrics::refusals, 0, static_cast<std::size_t>(wire::Refusal::none));
@@ -199,7 +199,7 @@ void add_protection(Page& page, Gauges const& gauges) {
 void add_coalescing(Page& page, Gauges const& gauges) {
   page.counter("weir_coalesced_total", "Answers taken from another request's fetch, counted at delivery.",
                &WorkerMetrics::coalesced);
-  page.counter("weir_refresh_collapsed_total", "Background refreshes that found one under way.",
+  page.counter("weir_refresh_collapsed_total", "Requests with a stale entry that found its refresh under way.",
                &WorkerMetrics::refresh_collapsed);
   page.seconds("weir_coalesce_wait_seconds", "Time that followers waited for a head.", &WorkerMetrics::coalesce_wait);
   auto const fanout = [](WorkerMetrics const& w) -> Histogram const& { return w.coalesce_fanout; };

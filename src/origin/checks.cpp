@@ -57,16 +57,22 @@ asio::awaitable<bool> answers_well(asio::io_context& io, Check const& check, Add
   co_return is_healthy({answer.data(), size});
 }
 
+// False: nobody asks these servers any more.
+bool tell(Check const& check, bool healthy) {
+  auto const servers = check.servers.lock();
+  if (!servers) return false;
+  if (servers->checked(check.index, healthy))
+    observe::log_warning(healthy ? "server-back" : "server-out",
+                         {{"origin", check.settings.name}, {"server", check.settings.servers[check.index]}});
+  return true;
+}
+
 asio::awaitable<void> keep_checking(asio::io_context& io, Check check, Address address) {
   wire::Dialer dialer(io, {address.host, address.port, address.unix_path});
   asio::basic_waitable_timer<base::Clock> pause(io);
   for (;;) {
     bool const healthy = co_await answers_well(io, check, address, dialer);
-    auto const servers = check.servers.lock();
-    if (!servers) co_return;
-    if (servers->checked(check.index, healthy))
-      observe::log_warning(healthy ? "server-back" : "server-out",
-                           {{"origin", check.settings.name}, {"server", check.settings.servers[check.index]}});
+    if (!tell(check, healthy)) co_return;
     pause.expires_after(check.settings.health_check->interval);
     co_await pause.async_wait(asio::as_tuple(asio::use_awaitable));
   }

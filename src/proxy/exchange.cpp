@@ -53,6 +53,8 @@ void Exchange::begin(Client& client, http::Request const& request, base::Now now
   client_ = &client;
   request_ = request;
   as_it_came_ = request.fields;
+  routed_ = {};
+  origin_ = nullptr;
   is_edited_ = identity_forbidden_ = false;
   edited_.clear();
   forwarded_.clear();

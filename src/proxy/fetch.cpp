@@ -126,8 +126,11 @@ asio::awaitable<void> Fetch::run() {
     if (auto const failure = co_await ask()) co_return fail(*failure);
     if (!order_.basis || response_.status != 304) break;
     if (co_await freshen()) co_return;
-    if (!response_.keep_alive || !inbox_->unread().empty()) connection_.reset();
-    order_.basis = nullptr;  // a 304 that is no answer for those who wait (SRV-2): ask again without validators
+    if (!response_.keep_alive || !inbox_->unread().empty())
+      connection_.reset();
+    else
+      connection_->reused = true;  // REL-2
+    order_.basis = nullptr;        // a 304 that is no answer for those who wait (SRV-2): ask again without validators
     order_.why = observe::FetchClass::mismatch;
   }
   if (response_.status == 101) co_return co_await hand_over();
@@ -137,7 +140,7 @@ asio::awaitable<void> Fetch::run() {
   bool whole = co_await receive();
   if (!whole && may_resume()) whole = co_await resume();
   if (!whole && storing_) local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::broken)].add();
-  if (!whole && held_back_) co_return fail(abandoned_ ? FailureKind::abandoned : FailureKind::connection_broken);
+  if (!whole && held_back_) co_return fail(was_given_up() ? FailureKind::abandoned : FailureKind::connection_broken);
   co_await settle(whole);
 }
 
@@ -396,6 +399,7 @@ asio::awaitable<void> Fetch::share_it() {
 }
 
 asio::awaitable<void> Fetch::settle(bool whole) {
+  bool const given_up = was_given_up();
   tell_breaker_of_body(whole);
   if (held_back_) tell_head();
   permit_.permit.release();
@@ -417,13 +421,13 @@ asio::awaitable<void> Fetch::settle(bool whole) {
   else if (connection_)
     connection_->stream->close();
   flight().finish(whole);
-  note(whole ? result_of(response_.status) : abandoned_ ? FetchResult::abandoned : FetchResult::broken);
+  note(whole ? result_of(response_.status) : given_up ? FetchResult::abandoned : FetchResult::broken);
   if (shared_.store.holds_puts()) order_.ticket.leave();
   if (stored) co_await share_it();
   order_.ticket.leave();
   if (stored)
     lease_.end(store::LeaseOutcome::stored);
-  else if (!whole && !abandoned_)
+  else if (!whole && !given_up)
     lease_.end(store::LeaseOutcome::failed, 502);
 }
 

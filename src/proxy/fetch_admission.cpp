@@ -125,7 +125,7 @@ void Fetch::tell_breaker_of_head() noexcept {
 // That a body broke off counts even after its head was a good one.
 void Fetch::tell_breaker_of_body(bool whole) noexcept {
   if (whole && !told_healthy_) tell_breaker(true);
-  if (!whole && !abandoned_ && told_healthy_.value_or(true)) tell_breaker(false);
+  if (!whole && !was_given_up() && told_healthy_.value_or(true)) tell_breaker(false);
 }
 
 void Fetch::tell_breaker_of_failure(FailureKind kind) noexcept {

@@ -23,6 +23,7 @@ asio::awaitable<std::span<char>> Fetch::room() {
     shield::Waiter waiter;
     parking_.attach(waiter);
     if (!flight().wait_for_room(waiter, base::Clock::now())) continue;
+    connection_->deadline.clear();  // it is a reader that is slow
     auto const woken = co_await parking_.until(outgrown ? flight().next_cut_off(allowance) : base::SteadyTime::max());
     if (woken != Woken::resumed && !flight().cancel_wait_for_room(waiter)) co_await parking_.until_resumed();
     if (woken == Woken::interrupted && !order_.unsafe && !storing_ && flight().interest() == 0) co_return std::span<char>();

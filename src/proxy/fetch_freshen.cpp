@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "fetch_impl.hpp"
+#include "weir/proxy/overrule.hpp"
 
 namespace weir::proxy {
 
@@ -61,8 +62,11 @@ void Fetch::update_stored() {
   if (response_.status != 200) return;
   store::Question const question{order_.key, order_.hash, order_.request.fields.fields(), &order_.policy->key};
   auto const now = times_.response;
-  auto const found = shared_.store.peek(question, now);
+  auto found = shared_.store.peek(question, now);
   if (!found.entry || order_.requester.identity_forbidden) return;
+  overrule(shared_, place(), order_.policy->key, order_.key, found);
+  // It would be as young as this answer, and so outlive what has been said about it or what other nodes know.
+  if (found.unchecked || found.overrule.mode != cache::Invalidation::none) return;
   auto const& stored = *found.entry;
   if (cache::reuse(order_.asker, stored.facts(), found.overrule, now, mode()).verdict == cache::Verdict::unusable) return;
   if (stored.facts().status == 200 &&

@@ -92,6 +92,10 @@ class Fetch {
     return (order_.unsafe && !cut) || (storing_ && order_.shared);
   }
   bool nobody_wants_it() const noexcept { return abandoned_ && !order_.ticket.wanted() && !goes_on_alone(); }
+  // That it ended early is Weir's doing: nobody wanted it, or it had gone on alone for long enough.
+  bool was_given_up() const noexcept {
+    return nobody_wants_it() || (abandoned_ && connection_ && connection_->deadline.expired() && !order_.ticket.wanted());
+  }
   void on_interest() noexcept;
   shield::Flight& flight() const noexcept { return *flight_; }
   base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }

@@ -16,6 +16,7 @@ asio::awaitable<void> Fetch::invalidate() {
   auto const number = shared_.purges.next();
   times_.purge_number = number;  // of what this answer may store
   times_.began = order_.ticket.begins_again(number);
+  shared_.metrics.purges_invalid.fetch_add(1, std::memory_order_relaxed);
   std::vector<std::string> keys;
   invalidate(request, number, keys);
   for (auto const& at : cache::invalidated_locations(request, response_)) {

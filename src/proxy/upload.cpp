@@ -33,6 +33,7 @@ void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& dea
 void Upload::continued() noexcept { may_continue_.set(); }
 
 void Upload::answered() noexcept {
+  deadline_ = nullptr;  // from here on it is that of the answer's body
   if (may_continue_.happened()) return;
   refused_ = true;
   may_continue_.set();

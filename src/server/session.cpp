@@ -239,6 +239,7 @@ asio::awaitable<void> Session::linger() {
   auto& stream = client_.stream();
   stream.shutdown_send();
   if (!client_.inbox) client_.inbox = worker_.local().inboxes.take();
+  timed_out_ = false;
   worker_.timekeeper().watch(*this, Limit::linger, base::Clock::now() + linger_time);
   for (std::size_t total = 0; total < linger_bytes && !timed_out_;) {
     client_.inbox->begin = client_.inbox->end = 0;

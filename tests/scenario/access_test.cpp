@@ -71,6 +71,22 @@ TEST_F(Access, TellsHowEachRequestEnded) {
   }
 }
 
+// OBS-2, OBS-4: what is refused before its site is looked for is of no site, whatever was asked before it, and even if that
+// site is gone.
+TEST_F(Access, WhatIsRefusedAtOnceIsOfNoSite) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const&) { return respond(200, {fresh}, "hello"); });
+  std::string const sites = "sites: [{hosts: [one.test], origin: default}, {hosts: [two.test], origin: default}]\n";
+  Weir weir(origin, settings() + sites);
+  Client client(weir.port());
+  EXPECT_EQ(client.get("/x", {{"Host", "two.test"}}).status, 200);
+  EXPECT_EQ(client.request("TRACE", "/x", {{"Host", "two.test"}}).status, 405);
+  EXPECT_EQ(weir.metric(R"(weir_requests_total{site="two.test",outcome="refused"})"), 0);
+  EXPECT_EQ(weir.reload(settings() + "sites: [{hosts: [one.test], origin: default}]\n"), std::vector<std::string>());
+  EXPECT_EQ(client.request("TRACE", "/x", {{"Host", "two.test"}}).status, 405);
+  for (auto const& line : lines(3)) EXPECT_EQ(line.contains("site"), line.at("outcome") == "miss");
+}
+
 // OBS-4: one fetch for all, told so.
 TEST_F(Access, TellsWhoWasCollapsedAndWhoLeft) {
   ScriptedOrigin origin;

@@ -116,6 +116,20 @@ TEST(Fetches, Mismatch) {
   EXPECT_EQ(fetches(weir, "mismatch"), 1);
 }
 
+// REL-2: and the origin has closed the connection behind it.
+TEST(Fetches, MismatchOnAConnectionThatCloses) {
+  ScriptedOrigin origin;
+  origin.answer("/x",
+                {respond(200, kept, "x"), Script().head(304, {{"ETag", "\"other\""}}).close(), respond(200, kept, "y")});
+  Weir weir(origin);
+  get(weir.port(), "/x");
+  ASSERT_TRUE(weir.waits_until_no_flights());
+  weir.turn(61s);
+  EXPECT_EQ(get(weir.port(), "/x").body, "y");
+  EXPECT_EQ(origin.calls(), 3U);
+  EXPECT_EQ(fetches(weir, "retry"), 1);
+}
+
 // COA-3: who comes to a fetch that is overdue starts another.
 TEST(Fetches, ReplacementByALateRequest) {
   ScriptedOrigin origin;

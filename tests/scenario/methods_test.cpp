@@ -131,5 +131,24 @@ TEST(Head, ForwardedLeavesWhatIsNewer) {
   EXPECT_EQ(getting.get("/x").value("Cache-Status"), "Weir; hit; ttl=60");
 }
 
+// SRV-4, PRG-1: what was purged stays so, whatever a HEAD that went out alone says of it.
+TEST(Head, ForwardedDoesNotUndoAPurge) {
+  ScriptedOrigin origin;
+  Field const anyone{"Cache-Control", "public, max-age=600"};
+  origin.answer("/x", {respond(200, {anyone, {"Surrogate-Key", "red"}}, "old"),
+                       Script().head(200, {anyone, {"Content-Length", "3"}}), respond(200, {anyone}, "new")});
+  Weir weir(origin, plain);
+  Client client(weir.port());
+  EXPECT_EQ(client.get("/x").body, "old");
+  auto const purged =
+      Client(weir.admin_port())
+          .request("POST", "/v1/purge", {{"Content-Type", "application/json"}}, R"({"tags":["red"],"mode":"hard"})");
+  EXPECT_EQ(purged.status, 200);
+  EXPECT_EQ(client.request("HEAD", "/x", {{"Cookie", "session=1"}}).status, 200);
+  EXPECT_EQ(origin.last_request().method, "HEAD");
+  EXPECT_EQ(client.get("/x").body, "new");
+  EXPECT_EQ(origin.calls("/x"), 3U);
+}
+
 }  // namespace
 }  // namespace weir::test

@@ -199,6 +199,7 @@ TEST(Purge, AnOriginInvalidatesItsGroups) {
   Client(weir.port()).request("POST", "/edit", {}, "x");
   EXPECT_EQ(get(weir.port(), "/a").body, "2");
   EXPECT_TRUE(cache_status(get(weir.port(), "/b")).hit());
+  EXPECT_EQ(weir.metric(R"(weir_purges_total{mode="invalid"})"), 1);
 }
 
 // PRG-1: 100,000 purges: bounded memory, and nothing that was purged is served.

@@ -155,6 +155,8 @@ TEST(Snapshot, WhatWasPurgedOrWrittenToStaysSo) {
   for (auto const* const target : {"/written", "/purged", "/tagged"})
     EXPECT_EQ(cache_status(get(weir.port(), target)).value("fwd-status"), "200") << target;
   EXPECT_EQ(cache_status(get(weir.port(), "/left")).detail(), "stale-while-revalidate");
+  ASSERT_TRUE(counting.origin.waits_for_calls(9));  // the last: its refresh
+  ASSERT_TRUE(weir.waits_until_no_flights());
   purge(weir, hard_all);  // its number is above all that came back
   EXPECT_EQ(cache_status(get(weir.port(), "/left")).value("fwd-status"), "200");
 }
@@ -288,6 +290,23 @@ TEST(Snapshot, WithoutOneItStartsCold) {
     if (!content.empty()) EXPECT_EQ(left.str(), content);
     fs::remove(path);
   }
+}
+
+// MEM-2: a start that fails does not use it up.
+TEST(Snapshot, AStartWithoutAPortLeavesItForTheNext) {
+  Counting counting("max-age=3600");
+  auto const path = snapshot_path();
+  {
+    Weir weir(counting.origin, settings(path));
+    get(weir.port(), "/a");
+    stop(weir);
+  }
+  ASSERT_TRUE(fs::exists(path));
+  Weir const busy(counting.origin);
+  auto const same_port = "listen: [\"127.0.0.1:" + std::to_string(busy.port()) + "\"]\n";
+  EXPECT_THROW(Weir(counting.origin, same_port + settings(path)), std::exception);
+  EXPECT_TRUE(fs::exists(path));
+  EXPECT_FALSE(fs::exists(path + ".loaded"));
 }
 
 }  // namespace

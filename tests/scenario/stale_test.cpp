@@ -276,5 +276,20 @@ TEST(Stale, AHeldHeadIsToldInTime) {
   }
 }
 
+// STL-1, CB-1: a refresh that nobody waits for and that breaks off is the origin's failure, not Weir's change of mind.
+TEST(Stale, ARefreshThatBreaksOffCountsAsBroken) {
+  ScriptedOrigin origin;
+  auto const fields = cached("max-age=20, stale-while-revalidate=600");
+  origin.answer(
+      "/x", {respond(200, fields, "one"), Script().head(200, {fields[0], {"Content-Length", "100"}}).body("two").reset()});
+  Weir weir(origin);
+  get(weir.port(), "/x");
+  weir.turn(25s);
+  EXPECT_EQ(get(weir.port(), "/x").body, "one");
+  ASSERT_TRUE(origin.waits_for_calls(2));
+  ASSERT_TRUE(weir.waits_until_no_flights());
+  EXPECT_EQ(weir.metric(R"(weir_origin_fetches_total{class="background",result="broken"})"), 1);
+}
+
 }  // namespace
 }  // namespace weir::test

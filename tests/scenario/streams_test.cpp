@@ -246,12 +246,12 @@ TEST(Streams, UnstoredBodyIsHeldToAWindow) {
 }
 
 // COA-9: only a body that outgrew max_object in the middle has a stall allowance. One that nobody shares waits for its
-// reader.
+// reader, for longer than the origin may pause (REL-1).
 TEST(Streams, PauseOfTheOnlyReaderOfAnUnsharedBodyIsItsOwnAffair) {
   for (bool const too_large : {false, true}) {
     ScriptedOrigin origin;
     origin.answer("/x", respond(200, {too_large ? fresh : private_}, endless()));
-    Weir weir(origin, patient);
+    Weir weir(origin, "limits: {body_timeout: 1h}\ntimeouts: {origin: 1h, stream_idle: 35s}\n");
     auto client = thin(weir);
     client.send_request("GET", "/x");  // leads a cold key
     ASSERT_TRUE(eventually([&] { return weir.daemon().memory().bytes() >= 256 * kib; }));

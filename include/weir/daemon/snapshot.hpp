@@ -41,6 +41,8 @@ class SnapshotKeeper {
   // Nothing runs any more, and nobody can purge. `give_up` is asked now and then. False: it was not written, for a reason
   // that is in the log, and what stood at `path` is still there.
   bool write(std::string const& path, std::function<bool()> const& give_up);
+  // What was loaded gets its name back, for the next start, if nothing was purged or written to since.
+  void give_back();
 
   std::uint64_t restored(std::size_t result) const noexcept { return restored_[result].load(std::memory_order_relaxed); }
 

@@ -83,6 +83,7 @@ class AccessLog {
  private:
   void run();
   bool write_waiting();
+  bool write_batch() noexcept;
   void write(std::string_view lines);
 
   std::vector<std::unique_ptr<AccessQueue>> queues_;  // made by the first `use`
