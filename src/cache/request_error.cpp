@@ -32,8 +32,6 @@ bool is_about_its_request(int status) noexcept {
   }
 }
 
-bool may_be_provoked(int status) noexcept { return status / 100 == 4 || status == 501 || status == 505; }
-
 bool is_printable(std::string_view text) noexcept {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
@@ -61,12 +59,11 @@ bool is_like_a_uri(std::string_view text) noexcept { return text.find_first_of("
 bool is_odd(http::Field const& line) noexcept {
   if (!is_printable(line.value)) return true;
   switch (line.id) {
+    case FieldId::authorization:
     case FieldId::content_encoding:
     case FieldId::content_language:
-    case FieldId::content_length:
     case FieldId::content_location:
     case FieldId::content_range:
-    case FieldId::content_type:
     case FieldId::expect:
     case FieldId::max_forwards:
     case FieldId::te:
@@ -74,6 +71,10 @@ bool is_odd(http::Field const& line) noexcept {
     case FieldId::transfer_encoding:
     case FieldId::upgrade:
       return true;
+    case FieldId::content_length:
+      return line.value != "0";
+    case FieldId::content_type:  // many set it on all that they ask
+      return line.value.find('/') == line.value.npos || !is_preference(line.value);
     case FieldId::accept:
     case FieldId::accept_encoding:
     case FieldId::accept_language:
@@ -98,7 +99,7 @@ bool is_odd(http::Fields fields) noexcept {
 }  // namespace
 
 bool is_request_error(int status, http::Fields fields) noexcept {
-  return is_about_its_request(status) || (may_be_provoked(status) && is_odd(fields));
+  return is_about_its_request(status) || (status >= 400 && is_odd(fields));
 }
 
 }  // namespace weir::cache

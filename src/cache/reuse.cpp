@@ -121,13 +121,15 @@ Asker asker_of(http::Request const& request, bool has_cookie_credential, ClientR
   for (auto const& field : request.fields) {
     if (field.id == http::FieldId::authorization) asker.has_authorization = true;
     if (field.id == http::FieldId::cache_control) has_cache_control = true;
+    // RFC 9111 4.3.2: not for a cache to judge. What is stored is, once the origin has said that it still holds.
+    if (field.id == http::FieldId::if_match || field.id == http::FieldId::if_unmodified_since) asker.no_cache = true;
   }
   if (!has_cache_control) return asker;
   auto const directives = http::parse_cache_control(request.fields);
   asker.only_if_cached = directives.only_if_cached;
   asker.no_store = directives.no_store;
   if (!rules.honor_revalidation) return asker;
-  asker.no_cache = directives.no_cache;
+  asker.no_cache = asker.no_cache || directives.no_cache;
   asker.max_age = directives.max_age;
   asker.min_fresh = directives.min_fresh;
   asker.max_stale = directives.max_stale;

@@ -65,12 +65,18 @@ bool has_freshness(Matter const& m) noexcept {
 }
 
 // RFC 9110 9.3.3: a POST's answer may stand for its target only if it says so. Not in a coding: it was asked for with
-// whatever codings its client knows, a GET is asked for with one of ours (KEY-5).
+// whatever codings its client knows, a GET is asked for with one of ours (KEY-5). So it is with languages that the site
+// names.
 bool is_storable_post(Matter const& m) {
   auto const* request = m.requester.request;
   return m.response.status == 200 && m.lifetime.is_explicit && request != nullptr &&
-         !m.response.fields.has(FieldId::content_encoding) && content_location_is_target(*request, m.response);
+         !m.response.fields.has(FieldId::content_encoding) &&
+         (m.key.languages.empty() || !m.response.fields.has(FieldId::vary)) &&
+         content_location_is_target(*request, m.response);
 }
+
+// RFC 6585 3 to 6: MUST NOT. They tell of a client, so they leave no marker for the others.
+bool is_never_stored(int status) noexcept { return status == 428 || status == 429 || status == 431 || status == 511; }
 
 // A client's own conditions and range are in no key either: an answer to a request that carried them is that client's.
 bool carries_conditions(http::Fields request) noexcept {
@@ -122,6 +128,7 @@ NotStored request_refusal(Matter const& m) {
   if (carries_conditions(requester.fields)) return NotStored::status;
   // What one client provokes is no answer to another.
   bool const takes_errors = m.storable.request_errors || requester.kept_for;
+  if (is_never_stored(m.response.status) && !requester.kept_for) return NotStored::status;
   if (!takes_errors && is_request_error(m.response.status, requester.fields)) return NotStored::status;
   if (requester.no_store) return NotStored::request_no_store;
   if (requester.has_authorization && !is_authorized(m.directives())) return NotStored::authorization;

@@ -126,7 +126,7 @@ void append_normalized_languages(std::string_view combined, std::string& out) {
     auto preference = parse_preference(member);
     // The same for a member with a bad weight.
     if (preference.weight < 0) preference = {member};
-    if (preference.weight > 0 && !preference.name.empty()) preferences.push_back(preference);
+    if (!preference.name.empty()) preferences.push_back(preference);
     return true;
   });
   std::ranges::sort(preferences, [](Preference const& a, Preference const& b) {
@@ -140,7 +140,10 @@ void append_normalized_languages(std::string_view combined, std::string& out) {
       if (less_ignoring_case(name, preferences[i - 1].name)) weight = std::max(weight - 1, 1);
     }
     for (char const c : name) out.push_back(to_lower(c));
-    if (weight < full_weight) append_weight(weight, out);
+    if (preferences[i].weight == 0)
+      out.append(";q=0");
+    else if (weight < full_weight)
+      append_weight(weight, out);
   }
 }
 

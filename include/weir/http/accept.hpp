@@ -20,9 +20,9 @@ struct CodingChoice {
 CodingChoice choose_coding(Fields request, std::span<std::string const> supported) noexcept;
 
 // Accept-Language in a form in which equal preferences have equal bytes: tags lower case, ordered by q, those of one q by
-// their letters, as their order means nothing (RFC 9110 12.5.4); q=0 and parameters dropped, joined by ','. A q is written
-// only where the letters do not tell the order, one thousandth less each time. What is malformed is kept as it is. Appended
-// to `out`; an Accept-Language itself, and its own normal form.
+// their letters, as their order means nothing (RFC 9110 12.5.4); parameters dropped, joined by ','. A q is written only
+// where it is 0, or where the letters do not tell the order, one thousandth less each time. What is malformed is kept as it
+// is. Appended to `out`; an Accept-Language itself, and its own normal form.
 void append_normalized_languages(std::string_view combined, std::string& out);
 // The best of `available` by RFC 4647 look-up over the preferences; empty if none fits.
 std::string_view choose_language(std::string_view combined, std::span<std::string const> available) noexcept;

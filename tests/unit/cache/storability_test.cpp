@@ -1,56 +1,10 @@
 // STO-1 to STO-5, FRS-4, FWD-3, COA-17: what may be stored and shared, and what is known of it then (RFC 9111 3).
 #include <gtest/gtest.h>
 
-#include "unit/cache/wire_text.hpp"
-#include "weir/cache/storability.hpp"
+#include "unit/cache/storability_rows.hpp"
 
-namespace weir::cache::test {
+namespace weir::cache::test::storing {
 namespace {
-
-struct Rules {
-  KeyRules key;
-  StorableRules storable;
-  FreshnessRules freshness;
-};
-
-struct Row {
-  char const* name;
-  char const* request;  // Cookie is taken for a credential
-  char const* response;
-  NotStored reason;  // `unknown`: stored
-  // What else is told of it: 'm' leaves a marker, 'f' is fresh on arrival, 's' shared explicitly, 'a' authorized,
-  // 'r' must revalidate, 'n' no-cache.
-  std::string_view traits = "";
-  void (*rules)(Rules&) = [](Rules&) {};
-};
-void PrintTo(Row const& row, std::ostream* out) { *out << row.name; }
-
-Storability decide(WireRequest const& wire, WireResponse const& response, Rules const& rules) {
-  Requester requester;
-  requester.method = wire.request.method_id;
-  requester.fields = wire.fields();
-  requester.has_authorization = wire.fields().has(http::FieldId::authorization);
-  requester.has_cookie_credential = wire.fields().has(http::FieldId::cookie);
-  requester.no_store = wire.fields().list_contains(http::FieldId::cache_control, "no-store");
-  requester.identity_forbidden = wire.fields().first("X-Identity-Forbidden").has_value();
-  requester.request = &wire.request;
-  FetchTimes const times{.request = after(-2s), .response = noon, .purge_number = 5, .began = 6};
-  return storability(requester, response.response, times, rules.key, rules.storable, rules.freshness, 0);
-}
-
-std::string traits_of(Storability const& s) {
-  std::string out;
-  if (s.response_caused) out += 'm';
-  if (s.fresh_on_arrival) out += 'f';
-  if (!s.store) return out;
-  if (s.facts.shared_explicitly) out += 's';
-  if (s.facts.authorized) out += 'a';
-  if (s.facts.must_revalidate) out += 'r';
-  if (s.facts.no_cache) out += 'n';
-  return out;
-}
-
-class StorabilityOf : public testing::TestWithParam<Row> {};
 
 TEST_P(StorabilityOf, Response) {
   Row const& row = GetParam();
@@ -62,20 +16,6 @@ TEST_P(StorabilityOf, Response) {
   EXPECT_EQ(s.share, s.store);
   EXPECT_EQ(traits_of(s), row.traits);
 }
-
-using N = NotStored;
-constexpr auto stored = NotStored::unknown;
-constexpr auto get = "GET /\nHost: a";
-constexpr auto default_ttl = [](Rules& rules) { rules.freshness.default_ttl = 5s; };
-constexpr auto override_ttl = [](Rules& rules) { rules.freshness.override_ttl = 60s; };
-constexpr auto forced = [](Rules& rules) {
-  rules.freshness.override_ttl = 60s;
-  rules.storable.ignore_cache_control = true;
-};
-constexpr auto strip = [](Rules& rules) { rules.storable.set_cookie = SetCookie::strip; };
-constexpr auto keep_cookie = [](Rules& rules) { rules.storable.set_cookie = SetCookie::store; };
-constexpr auto all_errors = [](Rules& rules) { rules.storable.request_errors = true; };
-constexpr auto lax = [](Rules& rules) { rules.storable.targeted_strict = false; };
 
 INSTANTIATE_TEST_SUITE_P(  // STO-1
     Methods, StorabilityOf,
@@ -93,6 +33,10 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
         Row{"POST without explicit freshness", "POST /a\nHost: a", "200\nETag: \"a\"\nContent-Location: /a", N::method},
         Row{"POST whose answer is coded", "POST /a\nHost: a",
             "200\nCache-Control: max-age=60\nContent-Location: /a\nContent-Encoding: zstd", N::method},
+        Row{"POST whose answer varies", "POST /a\nHost: a",
+            "200\nCache-Control: max-age=60\nContent-Location: /a\nVary: Accept-Language", stored, "f"},
+        Row{"POST whose answer varies where languages are chosen", "POST /a\nHost: a",
+            "200\nCache-Control: max-age=60\nContent-Location: /a\nVary: Accept-Language", N::method, "", languages},
         Row{"POST that created", "POST /a\nHost: a", "201\nCache-Control: max-age=60\nContent-Location: /a", N::method},
         Row{"POST's refusal leaves no marker", "POST /a\nHost: a",
             "200\nCache-Control: max-age=60, private\nContent-Location: /a", N::private_}),
@@ -135,20 +79,6 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
                     Row{"412 of nothing", get, "412\nCache-Control: max-age=60", N::status},
                     Row{"451", get, "451\nCache-Control: max-age=60", stored, "f"},
                     Row{"403 where the operator wants it", get, "403\nCache-Control: max-age=60", stored, "f", all_errors}),
-    row_name);
-
-INSTANTIATE_TEST_SUITE_P(  // STO-1, STO-5: errors leave no marker, which would end coalescing in front of a failing origin
-    Errors, StorabilityOf,
-    testing::Values(Row{"500 with freshness", get, "500\nCache-Control: max-age=60", stored, "f"},
-                    Row{"502", get, "502\nCache-Control: max-age=60", stored, "f"},
-                    Row{"503", get, "503\nExpires: $+60", stored, "f"},
-                    Row{"504", get, "504\nCache-Control: s-maxage=60", stored, "fsar"},
-                    Row{"500 public is not enough", get, "500\nCache-Control: public", N::no_freshness},
-                    Row{"500 with a tag", get, "500\nETag: \"a\"", N::no_freshness, "", default_ttl},
-                    Row{"503 that is stale at once", get, "503\nCache-Control: max-age=0", N::no_freshness},
-                    Row{"502 no-cache", get, "502\nCache-Control: no-cache", N::no_freshness},
-                    Row{"504 no-store", get, "504\nCache-Control: no-store", N::no_store},
-                    Row{"505 is none of these", get, "505", N::no_freshness, "m"}),
     row_name);
 
 INSTANTIATE_TEST_SUITE_P(  // STO-1, STO-3, COA-17
@@ -497,4 +427,4 @@ TEST(Freshened, OnlyANewLifetimeIsShortened) {  // FRS-2
 }
 
 }  // namespace
-}  // namespace weir::cache::test
+}  // namespace weir::cache::test::storing
