@@ -34,6 +34,7 @@ sigset_t block_signals() {
   for (int const signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1}) sigaddset(&signals, signal);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before the first thread: all inherit it
   ::signal(SIGPIPE, SIG_IGN);
+  for (int const signal : {SIGHUP, SIGUSR1}) ::signal(signal, SIG_DFL);
   return signals;
 }
 
@@ -111,6 +112,7 @@ int run(weir::config::Settings settings, weir::config::Sources const& sources) {
 int main(int argc, char** argv) {
   using weir::daemon::Action;
   if (argc > 1 && weir::daemon::is_command(argv[1])) return weir::daemon::run_command(argc, argv, environ);
+  for (int const signal : {SIGHUP, SIGUSR1}) ::signal(signal, SIG_IGN);  // until there is something to reload
   auto const options = weir::daemon::parse_options(argc, argv, environ);
   if (options.action == Action::exit) return options.exit_code;
 

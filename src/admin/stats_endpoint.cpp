@@ -41,9 +41,12 @@ bj::object limiter_of(OriginLine const& origin) {
 bj::array origins_of(Stats const& stats) {
   bj::array rows;
   for (auto const& origin : stats.origins) {
+    bj::array out;
+    for (auto const& server : origin.servers_out) out.emplace_back(observe::valid_utf8(server));
     rows.push_back(bj::object{{"name", observe::valid_utf8(origin.name)},
                               {"reached", origin.reached},
                               {"breaker", origin.breaker},
+                              {"servers_out", std::move(out)},
                               {"limiter", limiter_of(origin)}});
   }
   return rows;

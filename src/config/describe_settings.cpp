@@ -162,7 +162,8 @@ Group<Limits> const& limits_group() {
 Group<Purge> const& purge_group() {
   static Group<Purge> const group = [] {
     Group<Purge> g("purge");
-    g.add("allow", &Purge::allow, ListOf<NetworkText>{{}, "list of networks"}, "clients that may use the method PURGE");
+    g.add("allow", &Purge::allow, ListOf<NetworkText>{{}, "list of networks"},
+          "clients that may use the method PURGE; soft, or hard with `Weir-Purge: hard`");
     g.add("max_epochs", &Purge::max_epochs, Count{1, 10'000'000, ""}, "purges remembered one by one");
     return g;
   }();

@@ -356,13 +356,14 @@ admin::Stats Daemon::stats() const {
     line.breaker = shield::label(origin->breaker.state());
     line.limiter = origin->limiter.stats();
     line.limits = origin->settings.limiter;
+    line.servers_out = origin->servers->out(base::Clock::now());
     stats.origins.push_back(std::move(line));
   }
   return stats;
 }
 
 admin::Readiness Daemon::readiness() const {
-  if (shared_.draining.load(std::memory_order_relaxed)) return {false, "draining"};
+  if (shared_.draining.load(std::memory_order_relaxed) || drain_requested()) return {false, "draining"};
   auto const now = setup();
   if (base::Clock::now() - started_.steady >= now->settings.admin.ready_grace) return {true, ""};
   for (auto const& [name, origin] : now->origins)
@@ -401,7 +402,8 @@ Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
   for (auto& worker : workers_) worker->begin_drain();
   bool hurried = false;
   while (!hurried && !idle() && base::Clock::now() < until) hurried = wait(drain_look);
-  auto const cut_off = sessions();
+  std::size_t cut_off = sessions();
+  for (auto const& worker : workers_) cut_off -= std::min(cut_off, worker->lingering());
   for (auto& worker : workers_) worker->stop();
   for (auto& worker : workers_) worker->join();
   bool const clean = cut_off == 0 && !hurried;

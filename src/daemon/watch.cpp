@@ -45,7 +45,9 @@ void StateWatch::look_at_servers(std::string const& name, origin::Servers const&
   auto const out = servers.size() - servers.in_use(now);
   if (out == seen.out) return;
   auto const level = out > seen.out ? observe::LogLevel::warning : observe::LogLevel::info;
-  observe::log(level, "servers-out", {{"origin", name}, {"out", out}, {"of", servers.size()}});
+  std::string names;
+  for (auto const& server : servers.out(now)) names += (names.empty() ? "" : " ") + server;
+  observe::log(level, "servers-out", {{"origin", name}, {"out", out}, {"of", servers.size()}, {"servers", names}});
   seen.out = out;
 }
 

@@ -104,6 +104,14 @@ std::size_t Servers::in_use(base::SteadyTime now) const noexcept {
       std::ranges::count_if(servers_, [now](auto const& server) { return !server.is_out(now); }));
 }
 
+std::vector<std::string> Servers::out(base::SteadyTime now) const {
+  std::vector<std::string> names;
+  std::lock_guard const lock(mutex_);
+  for (std::size_t i = 0; servers_.size() > 1 && i < servers_.size(); ++i)
+    if (servers_[i].is_out(now)) names.push_back(settings_.servers[i]);
+  return names;
+}
+
 void Servers::leave(std::size_t index) noexcept {
   std::lock_guard const lock(mutex_);
   --servers_[index].fetches;

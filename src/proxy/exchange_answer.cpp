@@ -351,7 +351,7 @@ asio::awaitable<After> Exchange::send_own(OwnAnswer answer, Outcome outcome) {
   answer.head_only = request_.method_id == Method::head;
   if (upload_ && (!upload_->finished() || !client_->body_done())) close_ = true;  // as in send_flight
   answer.close = is_last();
-  answer.page = error_page(settings(), answer.status);
+  if (answer.page == nullptr) answer.page = error_page(settings(), answer.status);
   std::string out;
   append_own_answer(out, answer, base::read_clock().wall);
   sent_.status = answer.status;

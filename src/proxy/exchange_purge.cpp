@@ -22,6 +22,13 @@ asio::awaitable<After> Exchange::send_purge() {
   auto const result = purge(local_.shared, settings(), order);
   OwnAnswer answer;
   answer.status = result.mistakes.empty() ? 200 : 400;
+  config::ErrorPage told;
+  told.type = "text/plain; charset=utf-8";
+  if (result.mistakes.empty()) {  // PRG-1
+    told.body = "purge " + std::to_string(result.number) +
+                (order.mode == cache::Invalidation::hard ? ", hard: " : ", soft: ") + result.applied_to.front() + "\n";
+    answer.page = &told;
+  }
   if (request_.has_body()) close_ = true;
   co_return co_await send_own(answer, observe::Outcome::purge);
 }

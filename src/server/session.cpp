@@ -237,6 +237,7 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
 asio::awaitable<void> Session::linger() {
   if (client_.departed()) co_return;
   auto& stream = client_.stream();
+  worker_.lingering_count().fetch_add(1, std::memory_order_acq_rel);
   stream.shutdown_send();
   if (!client_.inbox) client_.inbox = worker_.local().inboxes.take();
   timed_out_ = false;
@@ -248,6 +249,7 @@ asio::awaitable<void> Session::linger() {
     total += got.bytes;
   }
   Timekeeper::unwatch(*this);
+  worker_.lingering_count().fetch_sub(1, std::memory_order_acq_rel);
 }
 
 }  // namespace weir::server

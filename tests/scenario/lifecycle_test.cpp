@@ -68,12 +68,26 @@ TEST(Lifecycle, DrainAnswersWhatLiesInTheSockets) {
   EXPECT_EQ(drain.ended(), daemon::Ended::clean);
 }
 
+// LCY-2: who has all of its answer and only keeps its end open is not cut off.
+TEST(Lifecycle, AClientThatKeepsItsEndOpenIsNotCutOff) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {{"Cache-Control", "private"}}, "x"));
+  Weir weir(origin, "drain: {timeout: 1s}\n");
+  Client client(weir.port());
+  EXPECT_EQ(client.get("/x", {{"Connection", "close"}}).body, "x");
+  EXPECT_EQ(client.read_to_end(), "");
+  Drain drain(weir);
+  ASSERT_TRUE(eventually([&] { return weir.daemon().shared().draining.load(); }));
+  weir.turn(1s);
+  EXPECT_EQ(drain.ended(), daemon::Ended::clean);
+}
+
 // LCY-2: a second signal stops at once, and so does the end of drain.timeout; both cut requests off and say so.
 TEST(Lifecycle, DrainEndsAtOnceWhenHurriedAndInItsTimeWhenNot) {
   for (bool const hurries : {true, false}) {
     ScriptedOrigin origin;
     origin.answer("/x", hang());
-    Weir weir(origin);
+    Weir weir(origin, "timeouts: {origin: 2m}\n");  // longer than the drain
     Client client(weir.port());
     client.send_request("GET", "/x");
     ASSERT_TRUE(origin.waits_for_calls(1));

@@ -251,6 +251,7 @@ TEST(Purge, TheMethodIsForThoseOnTheList) {
   Weir weir(counting.origin, "purge: {allow: [\"127.0.0.1\"]}");
   get(weir.port(), "/a?x=1");
   auto const answer = Client(weir.port()).request("PURGE", "/a?x=1", {{"Weir-Purge", "hard"}});
+  EXPECT_TRUE(answer.body.starts_with("purge ") && answer.body.ends_with(", hard: url weir.test/a?x=1\n")) << answer.body;
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(weir.outcome(observe::Outcome::purge), 1U);
   auto const calls = counting.origin.calls();

@@ -145,6 +145,8 @@ TEST(Servers, OneThatWasPutOutComesBack) {
   group[0].stop();
   for (int i = 0; i < 6; ++i) EXPECT_EQ(get(weir.port(), "/" + std::to_string(i)).status, 200);
   EXPECT_EQ(servers_out(weir), 1);
+  auto const stats = Client(weir.admin_port()).get("/v1/stats").body;
+  EXPECT_NE(stats.find("\"servers_out\":[\"" + group[0].url() + "\"]"), std::string::npos) << stats;
   group[0].start();
   weir.turn(4s);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(get(weir.port(), "/").status, 200);

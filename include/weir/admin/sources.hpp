@@ -39,6 +39,7 @@ struct OriginLine {
   std::string breaker = "closed";  // closed, half-open, open
   shield::Limiter::Stats limiter;
   shield::LimiterRules limits;
+  std::vector<std::string> servers_out;  // of several, those that are left out now
 };
 
 struct SiteLine {
@@ -101,7 +102,7 @@ struct Sources {
   std::function<proxy::WarmProgress()> warm_progress;  // of the latest
   std::function<ModeLine()> mode;
   std::function<void(cache::Mode mode, base::Duration lasts)> set_mode;  // MODE-1
-  std::function<void()> drain;  // returns at once
+  std::function<void()> drain;                                           // returns at once
 };
 
 // Of requests that were answered from the store or an origin, the share that needed no fetch of their own: hits, stale

@@ -69,6 +69,8 @@ class Servers : public std::enable_shared_from_this<Servers> {
   bool begin_checks() noexcept;
   // How many are not out.
   std::size_t in_use(base::SteadyTime now) const noexcept;
+  // Those that are, as they are written in the settings; of one server nothing.
+  std::vector<std::string> out(base::SteadyTime now) const;
 
  private:
   friend class ServerUse;

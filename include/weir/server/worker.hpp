@@ -72,6 +72,9 @@ class Worker {
   void join();
   void destroy_frames() { io_.shutdown(); }  // after all workers were joined, before any is destroyed
   std::size_t sessions() const noexcept { return session_count_.load(std::memory_order_acquire); }
+  // Of these, those that have said their last and only wait for the client to hear it.
+  std::size_t lingering() const noexcept { return lingering_.load(std::memory_order_acquire); }
+  std::atomic<std::size_t>& lingering_count() noexcept { return lingering_; }
   std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }  // grows each second
   std::size_t listeners() const noexcept { return listener_count_.load(std::memory_order_acquire); }
 
@@ -104,7 +107,7 @@ class Worker {
                          boost::intrusive::member_hook<Session, decltype(Session::worker_hook), &Session::worker_hook>,
                          boost::intrusive::constant_time_size<false>>
       sessions_;
-  std::atomic<std::size_t> session_count_{0};
+  std::atomic<std::size_t> session_count_{0}, lingering_{0};
   std::function<void(base::Now)> each_second_;
   std::thread thread_;
 };
