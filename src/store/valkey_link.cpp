@@ -104,7 +104,7 @@ void ValkeyLink::start() noexcept {
   }
   End end(shared_from_this());
   try {
-    asio::co_spawn(io_, connects ? run(life_) : write(), std::move(end));
+    asio::co_spawn(io_, connects ? run(life_) : write(life_), std::move(end));
   } catch (std::exception const&) {
     return;  // its end told those who wait
   }
@@ -113,16 +113,19 @@ void ValkeyLink::start() noexcept {
 asio::awaitable<void> ValkeyLink::run(std::uint64_t life) {
   auto const self = shared_from_this();
   if (!co_await open(life)) co_return life == life_ ? fail(LinkFault::refused) : void();
-  start();
+  auto const stream = stream_;
   ReplyReader reader(rules_.most_reply);
   std::vector<char> buffer(read_size);
-  auto const stream = stream_;
-  for (;;) {
+  start();  // here and in `take`: a write may fail at once, and with it this life is over
+  while (life == life_) {
     auto const got = co_await stream->read_some(buffer);
     if (life != life_) co_return;
     if (got.error || !reader.feed({buffer.data(), got.bytes})) co_return fail(LinkFault::broken);
-    while (auto reply = reader.next())
-      if (!take(std::move(*reply))) co_return fail(LinkFault::broken);
+    while (auto reply = reader.next()) {
+      bool const taken = take(std::move(*reply));
+      if (life != life_) co_return;
+      if (!taken) co_return fail(LinkFault::broken);
+    }
     if (reader.broken()) co_return fail(LinkFault::broken);
   }
 }
@@ -153,9 +156,8 @@ asio::awaitable<bool> ValkeyLink::open(std::uint64_t life) {
   co_return true;
 }
 
-asio::awaitable<void> ValkeyLink::write() {
+asio::awaitable<void> ValkeyLink::write(std::uint64_t life) {
   auto const self = shared_from_this();
-  auto const life = life_;
   auto const stream = stream_;
   while (life == life_ && !unsent_.empty()) {
     auto const bytes = std::exchange(unsent_, {});
@@ -232,7 +234,9 @@ void ValkeyLink::fail(LinkFault fault) noexcept {
   overdue_timer_.cancel();
   if (auto const stream = std::exchange(stream_, nullptr)) stream->close();
   auto const now = base::Clock::now();
-  for (auto const& question : std::exchange(waiting_, {})) {
+  while (!waiting_.empty()) {
+    auto const question = std::move(waiting_.front());
+    waiting_.pop_front();
     if (question->abandoned) continue;
     if (guard_ != nullptr && question->size < large) guard_->failed(now);
     question->answers = {fault, {}};

@@ -73,7 +73,7 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   void start() noexcept;
   asio::awaitable<void> run(std::uint64_t life);
   asio::awaitable<bool> open(std::uint64_t life);
-  asio::awaitable<void> write();
+  asio::awaitable<void> write(std::uint64_t life);
   bool take(Reply reply);
   bool finish(Question& question) noexcept;
   bool load_scripts() noexcept;
