@@ -69,7 +69,8 @@ end
 local head = redis.call('GETRANGE', KEYS[2], 0, 39)
 if #head == 40 and string.sub(head, 1, 2) == 'WR' then
   local n, b = struct.unpack('<I8I8', string.sub(head, 9, 24))
-  if n > number or (n == number and b >= began) then return 0 end
+  local damaged = not (is_whole(n) and is_whole(b))
+  if not damaged and (n > number or (n == number and b >= began)) then return 0 end
 end
 redis.call('SET', KEYS[2], ARGV[3], 'PX', life)
 if not known and names == '' then return 1 end

@@ -16,6 +16,14 @@ static_assert(identity_size == 40);
 constexpr base::Duration spec_life = std::chrono::minutes(2);
 constexpr std::uint32_t any_variants = 4096;  // the script that puts them has bounded them
 
+// What the server says of the near entry.
+enum class Said : std::uint8_t {
+  unreadable,  // nobody knows
+  another,     // it has another one, which could not be had or read
+  nothing,     // it has none, and does not speak against it
+  same,        // it has it, or nothing newer
+};
+
 }  // namespace
 
 struct ValkeyStore::Impl::Asked {
@@ -28,10 +36,10 @@ struct ValkeyStore::Impl::Asked {
   bool exists = true;   // the variant, as far as the key record tells
   KeyState state;
   std::uint64_t number = 0, url_number = 0;
-  Reply record;            // of `variant`, or its first bytes
-  bool is_whole = false;   // `record` is not only the first bytes
-  cache::Entry entry;      // decoded
-  bool confirmed = false;  // the near entry is what the server has
+  Reply record;           // of `variant`, or its first bytes
+  bool is_whole = false;  // `record` is not only the first bytes
+  cache::Entry entry;     // decoded
+  Said said = Said::nothing;
 };
 
 asio::awaitable<Lookup> ValkeyStore::Impl::find(Question question, base::Now now) {
@@ -80,6 +88,7 @@ asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
     if (!state) {  // nobody knows what was said of it: what is stored is not used
       count(StoreOperation::decode);
       asked.near = {};
+      asked.said = Said::unreadable;
       asked.exists = false;
     } else {
       asked.state = std::move(*state);
@@ -135,9 +144,10 @@ asio::awaitable<void> ValkeyStore::Impl::ask_for_record(Asked& asked) {
   bool const same_variant = near_entry && variant_of(near_entry->selector()) == asked.variant;
   if (!asked.is_whole && same_variant) {
     auto const identity = read_identity(asked.record.text().value_or(""));
-    asked.confirmed = identity && *identity == identity_of(*near_entry, moment);
-    if (asked.confirmed || asked.record.text().value_or("").empty()) co_return;
+    if (identity && *identity == identity_of(*near_entry, moment)) asked.said = Said::same;
+    if (asked.said == Said::same || asked.record.text().value_or("").empty()) co_return;
   }
+  asked.said = Said::another;
   if (!asked.is_whole) {
     Commands commands;
     commands.add({"GET", record_name(asked.name, asked.variant)});
@@ -146,29 +156,34 @@ asio::awaitable<void> ValkeyStore::Impl::ask_for_record(Asked& asked) {
     asked.record = replies[0];
   }
   auto const bytes = asked.record.text();
-  if (!bytes) co_return;
+  if (!bytes) {  // gone meanwhile
+    asked.said = Said::nothing;
+    co_return;
+  }
   auto decoded = decode(*bytes, asked.question.key, asked.question.began, moment, account);
   if (!decoded) {
     count(StoreOperation::decode);
     co_return;
   }
   asked.entry = decoded->entry;
-  asked.confirmed = true;
-  if (rules.near_bytes == 0) co_return;
-  if (near.put(asked.entry, decoded->keep_until, any_variants, asked.now) == Put::no_room) co_return;
+  asked.said = Said::same;
+  if (rules.near_bytes != 0) near.put(asked.entry, decoded->keep_until, any_variants, asked.now);
 }
 
 Lookup ValkeyStore::Impl::conclude(Asked& asked) {
   auto const& question = asked.question;
   auto const now = asked.now;
   auto found = near.peek(question, now);
-  if (asked.entry && !found.entry) {  // there is no near tier, or no room in it
+  if (asked.said == Said::unreadable) {
+    found.entry = nullptr;
+  } else if (asked.entry && !found.entry) {  // there is no near tier, or no room in it
     found.entry = asked.entry;
     if (asked.state.number > asked.entry->facts().purge_number) found.overrule = {asked.state.mode, now.steady};
     if (found.overrule.mode == cache::Invalidation::hard) found.entry = nullptr;
   } else if (found.entry) {
-    // The server has nothing of it, and does not speak against it: good for as long as it would have remembered if it did.
-    bool const known = asked.confirmed || was_checked(*found.entry, question.hash, longest_unasked(), now.steady);
+    // What the server has nothing of is good for as long as it would have remembered what speaks against it.
+    bool const known = asked.said == Said::same || (asked.said == Said::nothing &&
+                                                    was_checked(*found.entry, question.hash, longest_unasked(), now.steady));
     if (known)
       checks.note(check_id(*found.entry, question.hash), now.steady);
     else

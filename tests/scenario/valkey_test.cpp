@@ -294,6 +294,38 @@ TEST(Valkey, WhatDoesNotDecodeIsAMiss) {
   EXPECT_GE(counted, 6);  // an empty one is none
 }
 
+// VAL-1, VAL-2: beside what cannot be read, or cannot be had, the near entry is no hit, however lately it was checked.
+TEST(Valkey, WhatTheServerSpeaksAgainstIsNotUsedNear) {
+  struct Row {
+    std::string spoil;
+    bool loses_gets;
+  };
+  std::string const another = "redis.call('SET', KEYS[1], 'WR' .. string.rep('x', 100))";
+  for (auto const& row :
+       {Row{"redis.call('SET', string.sub(KEYS[1], 1, -3), '{nonsense')", false}, Row{another, false}, Row{another, true}}) {
+    SCOPED_TRACE(row.spoil + (row.loses_gets ? ", lost" : ""));
+    ScriptedOrigin origin;
+    ValkeyServer server;
+    Relay relay(server.address());
+    Weir node(origin, shared_store(relay.address()));
+    std::atomic<int> version{1};
+    origin.answer_rest([&](Request const&) { return cached(std::to_string(version.load())); });
+    EXPECT_EQ(get(node.port(), "/a").body, "1");
+    ASSERT_TRUE(node.waits_until_no_flights());
+    server.cli({"EVAL", "local KEYS = redis.call('KEYS', '*/*'); " + row.spoil, "0"});
+    if (row.loses_gets) relay.answer("-ERR no\r\n", {"GET"});
+    version = 2;
+    node.turn(2s);
+    EXPECT_EQ(get(node.port(), "/a").body, "2");
+    EXPECT_GE(store_errors(node, row.loses_gets ? "get" : "decode"), 1);
+    relay.pass();
+    ASSERT_TRUE(node.waits_until_no_flights());
+    node.turn(2s);
+    EXPECT_TRUE(is_hit(get(node.port(), "/a")));  // the fetch has mended what was spoiled
+    EXPECT_EQ(origin.calls(), 2U);
+  }
+}
+
 // VAL-1: AUTH, a database and a prefix; and that a wrong password is no way in, and no failure for anyone.
 TEST(Valkey, PasswordDatabaseAndPrefix) {
   ScriptedOrigin origin;
