@@ -276,10 +276,11 @@ void Fetch::publish() {
   if (!verdict_.store && verdict_.response_caused && !error) {
     if (withdrawn_)
       store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
-    store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
-    lease_.end(store::LeaseOutcome::not_shareable);
+    mark_hit_for_miss(now);
   }
   if (error) lease_.end(store::LeaseOutcome::failed, response_.status);
+  // COA-11: for what will not be in the store when its body ends, nobody waits elsewhere; whoever is next may fetch.
+  if (!verdict_.store || !verdict_.keep) lease_.end(store::LeaseOutcome::released);
 
   auto head = std::make_unique<shield::FlightHead>();
   head->status = response_.status;

@@ -41,8 +41,7 @@ void Fetch::took(std::size_t bytes) {
   // COA-9: it outgrew max_object in the middle; correct for all who joined, for nobody else.
   storing_ = false;
   local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::too_large)].add();
-  auto const now = base::read_clock();
-  shared_.store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+  mark_hit_for_miss(base::read_clock());
   order_.ticket.close_to_newcomers();
   flight().outgrow();
   permit_.permit.move_to_stream();

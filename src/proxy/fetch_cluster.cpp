@@ -32,13 +32,11 @@ asio::awaitable<bool> Fetch::answered_elsewhere() {
         if (co_await answered_by_store()) co_return true;
         if (order_.refreshes) break;
         continue;  // not for those who wait here
-      case What::not_shareable: {
-        auto const now = base::read_clock();
-        shared_.store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+      case What::not_shareable:
+        mark_hit_for_miss(base::read_clock());
         order_.ticket.publish_by_variant();
         order_.ticket.leave();
         co_return true;
-      }
       case What::failed:
         fail(failure_with(turn.failure));
         co_return true;
@@ -51,6 +49,12 @@ asio::awaitable<bool> Fetch::answered_elsewhere() {
   }
   if (order_.why != observe::FetchClass::background) order_.why = observe::FetchClass::hedge;
   co_return false;
+}
+
+// STO-5: nobody waits for such an answer again, here or elsewhere.
+void Fetch::mark_hit_for_miss(base::Now now) noexcept {
+  shared_.store.mark_hit_for_miss(order_.key, order_.hash, now.steady + order_.policy->coalesce.hit_for_miss_ttl, now);
+  lease_.end(store::LeaseOutcome::not_shareable);
 }
 
 }  // namespace weir::proxy

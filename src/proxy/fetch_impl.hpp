@@ -35,6 +35,7 @@ class Fetch {
   asio::awaitable<bool> answered_by_store();
   asio::awaitable<bool> answered_elsewhere();
   bool takes_turns() const noexcept;
+  void mark_hit_for_miss(base::Now now) noexcept;
   asio::awaitable<MaybeFailure> be_admitted();
   asio::awaitable<MaybeFailure> take_permit();
   void tell_breaker(bool healthy) noexcept;

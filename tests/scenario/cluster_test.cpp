@@ -123,6 +123,42 @@ TEST(Cluster, AnAnswerForOneEachHoldsNobodyUp) {
   EXPECT_EQ(nodes.origin.calls("/a"), 20U);
 }
 
+// COA-11: nobody waits elsewhere for the end of a body that will not be in the store.
+TEST(Cluster, ALongBodyThatIsNotStoredHoldsNobodyUp) {
+  struct Row {
+    std::string name;
+    int status;
+    std::string mode, rest;
+  };
+  for (auto const& row : {Row{"its_request", 403, "", ""}, Row{"bypass", 200, R"({"mode":"bypass","for":"5m"})", ""},
+                          Row{"outgrown", 200, "", "storable: {max_object: 10KiB}\n"}}) {
+    SCOPED_TRACE(row.name);
+    Nodes nodes(2, "", clustered + row.rest);
+    Gate head, end;
+    Fields const fields{{"Cache-Control", "max-age=600"}, {"Transfer-Encoding", "chunked"}};
+    nodes.origin.answer("/a",
+                        {Script().wait(head).head(row.status, fields).chunk(std::string(20'000, 'x')).wait(end).last_chunk(),
+                         respond(200, {{"Cache-Control", "max-age=600"}}, "own")});
+    Client first(nodes[0].port());
+    first.send_request("GET", "/a");
+    ASSERT_TRUE(nodes.origin.waits_for_calls(1));
+    Burst other(nodes[1].port(), 1);
+    other.get("/a");
+    ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 1; }));
+    nodes.keep_leases();
+    if (!row.mode.empty()) {
+      Client(nodes[0].admin_port()).request("PUT", "/v1/mode", {{"Content-Type", "application/json"}}, row.mode);
+    }
+    head.open();
+    other.collect();
+    EXPECT_EQ(statuses(other.responses()), (std::map<int, std::size_t>{{200, 1}}));
+    EXPECT_EQ(nodes.origin.calls("/a"), 2U);
+    EXPECT_FALSE(end.is_open());
+    end.open();
+    EXPECT_EQ(first.read().body.size(), 20'000U);
+  }
+}
+
 // COA-11: the owner of the lease hangs or is gone: another node fetches as soon as the lease is over.
 TEST(Cluster, TheDeathOfTheOwnerHoldsNobodyUp) {
   ScriptedOrigin origin;
