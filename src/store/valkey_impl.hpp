@@ -100,8 +100,10 @@ struct ValkeyStore::Impl {
   void remember(std::optional<Untold> untold) noexcept;
   void tell_everything() noexcept;
   bool has_untold() const noexcept { return untold_count.load(std::memory_order_acquire) > 0; }
-  Commands command_for(Untold const& untold) const;
-  void apply_told(Untold const& untold, std::uint64_t number);
+  std::vector<Untold> oldest_untold(std::uint64_t& collapsed);
+  void tell(Untold const& untold, Commands& commands) const;
+  void apply_told(std::vector<Untold> const& told, std::vector<Reply> const& replies);
+  void forget_told(std::size_t count, std::uint64_t collapsed);
 
   ValkeyRules const rules;
   cache::PurgeNumber& purges;
@@ -125,10 +127,11 @@ struct ValkeyStore::Impl {
   std::shared_ptr<char> const there = std::make_shared<char>();
   std::mutex lease_mutex;  // guards `lease_waiters`
   std::multimap<std::string, std::shared_ptr<LeaseWaiter>, std::less<>> lease_waiters;
-  std::mutex untold_mutex;  // guards `untold`, `everything`
+  std::mutex untold_mutex;  // guards `untold`, `everything`, `untold_collapsed`
   std::list<Untold> untold;
   // A purge of all, which takes the place of what there is no room or no memory for. Empty: it is the first of `untold`.
   std::list<Untold> everything{{{}, {cache::tag_of_all()}, cache::Invalidation::hard}};
+  std::uint64_t untold_collapsed = 0;  // how often all of `untold` became a purge of all
   std::atomic<std::size_t> untold_count{0};
   std::atomic<bool> reachable{false};  // the server answered the last look
 };

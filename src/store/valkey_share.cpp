@@ -19,6 +19,8 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_untold = 10'000;
 // One epoch number is for at most so many tags, so that a page of epochs never ends inside of one.
 constexpr std::size_t most_tags = 5'000;
+// Keys and tags that are told in one round trip, some ms of the server's time; of one purge all its tags.
+constexpr std::size_t most_at_once = 500;
 
 std::string joined(std::vector<std::string> const& names) {
   std::string all;
@@ -91,9 +93,12 @@ asio::awaitable<std::uint64_t> ValkeyStore::share_invalidation(std::vector<std::
   untold.mode = mode;
   for (auto const& key : keys) untold.keys.push_back(impl.key_name(key));
   std::vector<Reply> replies;
-  if (!impl.has_untold())
-    replies = co_await impl.ask(impl.links(worker).writes, impl.command_for(untold), impl.rules.timeout,
-                                StoreOperation::invalidate);
+  if (!impl.has_untold()) {
+    Commands commands;
+    impl.tell(untold, commands);
+    replies =
+        co_await impl.ask(impl.links(worker).writes, std::move(commands), impl.rules.timeout, StoreOperation::invalidate);
+  }
   if (replies.empty()) {
     impl.remember(std::move(untold));
     co_return number;
@@ -138,19 +143,20 @@ void ValkeyStore::Impl::remember(std::optional<Untold> what) noexcept {
 
 // Too much is purged rather than too little.
 void ValkeyStore::Impl::tell_everything() noexcept {
+  ++untold_collapsed;
   if (everything.empty()) everything.splice(everything.end(), untold, untold.begin());
   untold.clear();
   untold.splice(untold.end(), everything);
 }
 
-Commands ValkeyStore::Impl::command_for(Untold const& what) const {
-  Commands commands;
+// One reply for each key, or one for all tags.
+void ValkeyStore::Impl::tell(Untold const& what, Commands& commands) const {
   auto const known = std::to_string(purges.current());
   auto const mode = std::to_string(static_cast<int>(what.mode));
   auto const life = std::to_string(std::chrono::ceil<milliseconds>(rules.remember_invalidations).count());
   for (auto const& key : what.keys)
     commands.add({"EVALSHA", invalidate_script.sha1, "2", name("number"), key, known, mode, life});
-  if (what.tags.empty()) return commands;
+  if (what.tags.empty()) return;
   std::vector<std::string> const keys{name("number"), name("epoch"), name("epochs"), name("floor"), name("times")};
   auto const most = std::to_string(rules.max_epochs);
   auto const channel = name("news");
@@ -161,38 +167,59 @@ Commands ValkeyStore::Impl::command_for(Untold const& what) const {
   words.insert(words.end(), {known, mode, most, channel});
   words.insert(words.end(), tags.begin(), tags.end());
   commands.add(words);
-  return commands;
 }
 
 // A purge holds here under a number of this node's own; under the real one it holds for what was fetched elsewhere too.
-void ValkeyStore::Impl::apply_told(Untold const& what, std::uint64_t number) {
-  purges.raise_to(number);
-  if (!what.tags.empty()) epochs.add(what.tags, what.mode, number, base::Clock::now());
+void ValkeyStore::Impl::apply_told(std::vector<Untold> const& told, std::vector<Reply> const& replies) {
+  auto reply = replies.begin();
+  for (auto const& what : told) {
+    std::uint64_t number = 0;
+    for (auto left = what.tags.empty() ? what.keys.size() : 1; left > 0; --left)
+      number = std::max(number, (reply++)->counter());
+    purges.raise_to(number);
+    if (!what.tags.empty()) epochs.add(what.tags, what.mode, number, base::Clock::now());
+  }
 }
 
-// On the first worker: in order, as long as the server answers.
-asio::awaitable<void> ValkeyStore::Impl::flush() {
-  while (has_untold()) {
-    Untold first;
-    {
-      std::lock_guard const lock(untold_mutex);
-      first = untold.front();
-    }
-    bool const is_purge = !first.tags.empty();
-    auto const replies = co_await ask(control, command_for(first), limit_for(first.tags.size() * 32),
-                                      is_purge ? StoreOperation::purge : StoreOperation::invalidate);
-    if (replies.empty()) co_return;
-    std::uint64_t number = 0;
-    for (auto const& reply : replies) number = std::max(number, reply.counter());
-    apply_told(first, number);
-    std::lock_guard const lock(untold_mutex);
-    // What became one purge of all meanwhile is not what was told.
-    auto const& told = untold.front();
-    if (told.keys != first.keys || told.tags != first.tags || told.mode != first.mode) continue;
+// What is told next. `collapsed`: how often all had become one purge by then.
+std::vector<ValkeyStore::Impl::Untold> ValkeyStore::Impl::oldest_untold(std::uint64_t& collapsed) {
+  std::lock_guard const lock(untold_mutex);
+  collapsed = untold_collapsed;
+  std::vector<Untold> oldest;
+  std::size_t size = 0;
+  for (auto const& what : untold) {
+    size += what.keys.size() + what.tags.size();
+    if (!oldest.empty() && size > most_at_once) break;
+    oldest.push_back(what);
+  }
+  return oldest;
+}
+
+// Nothing of it, if all has become one purge meanwhile: that stands for more than was told.
+void ValkeyStore::Impl::forget_told(std::size_t count, std::uint64_t collapsed) {
+  std::lock_guard const lock(untold_mutex);
+  if (collapsed != untold_collapsed) return;
+  for (; count > 0; --count) {
     bool const is_everything = everything.empty();
     if (is_everything) everything.splice(everything.end(), untold, untold.begin());
     if (!is_everything) untold.pop_front();
-    untold_count.store(untold.size(), std::memory_order_release);
+  }
+  untold_count.store(untold.size(), std::memory_order_release);
+}
+
+// On the first worker: in order, many in one round trip, as long as the server answers.
+asio::awaitable<void> ValkeyStore::Impl::flush() {
+  while (has_untold()) {
+    std::uint64_t collapsed = 0;
+    auto const told = oldest_untold(collapsed);
+    Commands commands;
+    for (auto const& what : told) tell(what, commands);
+    auto const limit = limit_for(commands.bytes.size());
+    auto const replies = co_await ask(control, std::move(commands), limit,
+                                      told.front().tags.empty() ? StoreOperation::invalidate : StoreOperation::purge);
+    if (replies.empty()) co_return;
+    apply_told(told, replies);
+    forget_told(told.size(), collapsed);
   }
 }
 

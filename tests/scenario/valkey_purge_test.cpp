@@ -176,6 +176,36 @@ TEST(ValkeyPurge, AForeignRecordStopsNothing) {
   }
 }
 
+// VAL-3, SRV-6: a node that was cut off tells what was invalidated through it faster than more comes, over a slow wire too,
+// and so that nothing else is purged.
+TEST(ValkeyPurge, ManyInvalidationsAreToldWhileMoreCome) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  Versions versions(origin);
+  Weir cut_off(origin, shared_store(relay.address()));
+  Weir other(origin, shared_store(server.address(), "near: {ttl: 0s}"));
+  for (auto const* const path : {"/first", "/last", "/kept"}) EXPECT_EQ(get(other.port(), path).body, "1");
+  ASSERT_TRUE(other.waits_until_no_flights());
+  relay.refuse();
+  versions.version = 2;
+  Client client(cut_off.port());
+  auto const write = [&](std::string const& path) { return client.request("POST", path, {}, "x").status; };
+  EXPECT_EQ(write("/first"), 200);
+  for (int i = 0; i < 5'000; ++i) ASSERT_EQ(write("/a" + std::to_string(i)), 200);
+  EXPECT_EQ(write("/last"), 200);
+  EXPECT_EQ(get(other.port(), "/last").body, "1");
+  relay.delay(Milliseconds(30));
+  int more = 0;
+  EXPECT_TRUE(eventually([&] {
+    for (int i = 0; i < 20; ++i) write("/more" + std::to_string(++more));
+    return get(other.port(), "/last").body == "2";
+  }));
+  EXPECT_EQ(get(other.port(), "/first").body, "2");
+  EXPECT_TRUE(is_hit(get(other.port(), "/kept")));
+  EXPECT_EQ(server.cli({"ZCARD", "weir:epochs"}), "0");  // no purge of all
+}
+
 // PRG-2: epochs in the server are bounded; the oldest become a floor, which holds for all that is older.
 TEST(ValkeyPurge, TheServersEpochsAreBounded) {
   Nodes nodes(1, "", "purge: {max_epochs: 10}\n");
