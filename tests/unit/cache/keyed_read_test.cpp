@@ -66,6 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Row{"a redirection is no error", "399 Odd", 1s, shared, "kj"},
                     Row{"the first error", "400 Bad Request", 1s, shared, "j"},
                     Row{"an error of the request", "403 Forbidden", 1s, shared, "j"},
+                    Row{"one that is never stored", "429 Too Many Requests", 1s, shared, "j"},
                     Row{"unprocessable", "422 Unprocessable Content", 1s, shared, "j"},
                     Row{"origin error", "503 Service Unavailable", 1s, NotStored::no_freshness},
                     Row{"origin error, kept", "503 Service Unavailable", 1s, shared, "kj", true},

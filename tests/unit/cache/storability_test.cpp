@@ -37,6 +37,8 @@ INSTANTIATE_TEST_SUITE_P(  // STO-1
             "200\nCache-Control: max-age=60\nContent-Location: /a\nVary: Accept-Language", stored, "f"},
         Row{"POST whose answer varies where languages are chosen", "POST /a\nHost: a",
             "200\nCache-Control: max-age=60\nContent-Location: /a\nVary: Accept-Language", N::method, "", languages},
+        Row{"POST whose answer is one for all where languages are chosen", "POST /a\nHost: a",
+            "200\nCache-Control: max-age=60\nContent-Location: /a", stored, "f", languages},
         Row{"POST that created", "POST /a\nHost: a", "201\nCache-Control: max-age=60\nContent-Location: /a", N::method},
         Row{"POST's refusal leaves no marker", "POST /a\nHost: a",
             "200\nCache-Control: max-age=60, private\nContent-Location: /a", N::private_}),
