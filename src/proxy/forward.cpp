@@ -56,20 +56,33 @@ bool is_keyed(config::Policy const& policy, std::string_view name) noexcept {
   return false;
 }
 
+constexpr std::string_view refused = ";q=0";
+
+// Of languages as they are keyed: whether some say more than that they are refused.
+bool has_weights(std::string_view keyed) {
+  bool weights = keyed.find('"') != std::string_view::npos;
+  http::for_each_member(keyed, [&](std::string_view language) {
+    auto const parameters = language.find(';');
+    weights = weights || (parameters != std::string_view::npos && language.substr(parameters) != refused);
+    return !weights;
+  });
+  return weights;
+}
+
 // FWD-2: two requests with one key are one request to the origin. Languages keep their order by weights that fall; where one
 // is malformed all stay as they are keyed.
 void add_as_keyed(http::Fields seen, std::string const& name, config::Policy const& policy, http::FieldArena& fields) {
   boost::container::small_vector<char, 256> value;
   if (!cache::append_selecting_value(seen, name, policy.key, value)) return;
   std::string_view const keyed(value.data(), value.size());
-  if (http::field_id(name) != FieldId::accept_language || !policy.key.languages.empty() ||
-      keyed.find_first_of("\";") != std::string_view::npos)
+  if (http::field_id(name) != FieldId::accept_language || !policy.key.languages.empty() || has_weights(keyed))
     return fields.add(name, keyed);
   std::string weighted;
   int weight = 1000;
   http::for_each_member(keyed, [&](std::string_view language) {
     if (!weighted.empty()) weighted += ", ";
     weighted += language;
+    if (language.ends_with(refused)) return true;
     auto const digits = std::to_string(weight);
     if (weight < 1000) weighted += ";q=0." + std::string(3 - digits.size(), '0') + digits;
     if (weight > 1) --weight;
