@@ -71,7 +71,7 @@ bool is_storable_post(Matter const& m) {
   auto const* request = m.requester.request;
   return m.response.status == 200 && m.lifetime.is_explicit && request != nullptr &&
          !m.response.fields.has(FieldId::content_encoding) &&
-         (m.key.languages.empty() || !m.response.fields.has(FieldId::vary)) &&
+         (m.key.languages.empty() || !m.response.fields.list_contains(FieldId::vary, "accept-language")) &&
          content_location_is_target(*request, m.response);
 }
 
