@@ -1,5 +1,6 @@
 #include "weir/cache/conditional.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "weir/http/date.hpp"
@@ -12,16 +13,9 @@ using http::FieldId;
 
 // RFC 9110 13.1.1: strong comparison; "*" is any representation, and there is one.
 bool if_match_holds(http::Fields request, std::string_view etag) noexcept {
-  bool holds = false;
-  for (auto const& field : request) {
-    if (field.id != FieldId::if_match) continue;
-    http::for_each_member(field.value, [&](std::string_view tag) {
-      holds = tag == "*" || http::strong_match(tag, etag);
-      return !holds;
-    });
-    if (holds) return true;
-  }
-  return false;
+  return std::ranges::any_of(request, [etag](http::Field const& field) {
+    return field.id == FieldId::if_match && http::any_strong_match(field.value, etag);
+  });
 }
 
 // RFC 9110 13.1.2. An empty tag is none: only "*" matches then.

@@ -23,6 +23,22 @@ std::size_t member_end(std::string_view list, std::size_t start) noexcept {
   return std::min(list.find(',', from), list.size());
 }
 
+bool any_match(std::string_view list, std::string_view tag, bool (*match)(std::string_view, std::string_view)) noexcept {
+  list = trim(list);
+  if (list == "*") return true;
+  std::size_t start = 0;
+  while (start < list.size()) {
+    if (list[start] == ' ' || list[start] == '\t' || list[start] == ',') {
+      ++start;
+      continue;
+    }
+    std::size_t const end = member_end(list, start);
+    if (match(trim(list.substr(start, end - start)), tag)) return true;
+    start = end;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_strong_etag(std::string_view tag) noexcept {
@@ -38,20 +54,8 @@ bool weak_match(std::string_view a, std::string_view b) noexcept { return !a.emp
 
 bool strong_match(std::string_view a, std::string_view b) noexcept { return is_strong_etag(a) && a == b; }
 
-bool any_weak_match(std::string_view list, std::string_view tag) noexcept {
-  list = trim(list);
-  if (list == "*") return true;
-  std::size_t start = 0;
-  while (start < list.size()) {
-    if (list[start] == ' ' || list[start] == '\t' || list[start] == ',') {
-      ++start;
-      continue;
-    }
-    std::size_t const end = member_end(list, start);
-    if (weak_match(trim(list.substr(start, end - start)), tag)) return true;
-    start = end;
-  }
-  return false;
-}
+bool any_weak_match(std::string_view list, std::string_view tag) noexcept { return any_match(list, tag, weak_match); }
+
+bool any_strong_match(std::string_view list, std::string_view tag) noexcept { return any_match(list, tag, strong_match); }
 
 }  // namespace weir::http

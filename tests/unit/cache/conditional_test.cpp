@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"If-Match holds on the second line", "GET /\nIf-Match: \"b\"\nIf-Match: \"a\"", whole},
         Row{"If-Match fails", "GET /\nIf-Match: \"b\"", precondition_failed},
         Row{"If-Match is strong", "GET /\nIf-Match: \"a\"", precondition_failed, 0, 0, weak},
+        Row{"If-Match with a backslash, which escapes nothing", "GET /\nIf-Match: \"x\\\", \"a\"", whole},
         Row{"If-Match star", "GET /\nIf-Match: *", whole, 0, 0, untagged},
         Row{"unmodified since holds", "GET /\nIf-Unmodified-Since: $-60", whole},
         Row{"unmodified since fails", "GET /\nIf-Unmodified-Since: $-61", precondition_failed},
