@@ -200,7 +200,7 @@ error_code Tls::flush() noexcept {
     }
     sent_ += static_cast<std::size_t>(taken);
   }
-  if (unsent_.capacity() > std::string().capacity()) std::string().swap(unsent_);  // idle, it holds no buffer
+  if (!unsent_.empty()) std::string().swap(unsent_);  // idle, it holds no buffer
   sent_ = 0;
   return {};
 }
