@@ -151,8 +151,8 @@ asio::awaitable<bool> Session::refuse(Answer const& answer, wire::RequestHead co
 // RFC 9112 9.6: closing with unread bytes would make the kernel send a reset, which can overtake the answer. What the peer
 // still sends is thrown away, up to a bound.
 asio::awaitable<void> Session::linger() {
-  stream_->shutdown_send();
   deadline_.expires_after(linger_limit);
+  if (co_await stream_->finish()) co_return;
   buffer_.resize(std::max(buffer_.size(), read_size));
   for (std::size_t total = 0; total <= max_body;) {
     auto const got = co_await stream_->read_some({buffer_.data(), buffer_.size()});

@@ -140,16 +140,9 @@ asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers,
     written -= skip;
     while (rest.size() > 0) {
       auto const part = asio::buffer(rest, piece);
-      if (!write_deadline_) write_deadline_.emplace(stream_, wire::WhenLate::cancel);
-      write_deadline_->expires_after(no_progress);
+      begin_writing(no_progress);
       auto const result = co_await stream_->write(part);
-      write_deadline_->clear();
-      if (result.error) {
-        // A clean end would leave what it did not read with the kernel, for minutes.
-        if (write_deadline_->expired()) stream_->reset();
-        departed_ = true;
-        co_return false;
-      }
+      if (!end_writing(result.error)) co_return false;
       rest += result.bytes;
     }
   }
@@ -159,6 +152,25 @@ asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers,
 asio::awaitable<bool> Client::write(std::string_view bytes, base::Duration no_progress) {
   asio::const_buffer const buffer(bytes.data(), bytes.size());
   co_return co_await write(std::span<asio::const_buffer const>(&buffer, 1), no_progress);
+}
+
+asio::awaitable<bool> Client::finish(base::Duration no_progress) {
+  begin_writing(no_progress);
+  co_return end_writing(co_await stream_->finish());
+}
+
+void Client::begin_writing(base::Duration no_progress) {
+  if (!write_deadline_) write_deadline_.emplace(stream_, wire::WhenLate::cancel);
+  write_deadline_->expires_after(no_progress);
+}
+
+bool Client::end_writing(wire::error_code error) noexcept {
+  write_deadline_->clear();
+  if (!error) return true;
+  // A clean end would leave what it did not read with the kernel, for minutes.
+  if (write_deadline_->expired()) stream_->reset();
+  departed_ = true;
+  return false;
 }
 
 void Client::watch(Parking& parking) {

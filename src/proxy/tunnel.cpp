@@ -49,7 +49,7 @@ asio::awaitable<void> carry(Ends& ends, wire::Stream& from, wire::Stream& to, In
       ends.moved();
     }
     auto const got = co_await from.read_some(inbox.room());
-    if (got.error == asio::error::eof) co_return to.shutdown_send();
+    if (got.error == asio::error::eof && !co_await to.finish()) co_return;
     if (got.error) co_return ends.close();
     inbox.end += got.bytes;
     ends.moved();

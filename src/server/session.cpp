@@ -235,10 +235,9 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
 
 // Closing over unread bytes would reset the connection and could take the answer with it (RFC 9112 9.6).
 asio::awaitable<void> Session::linger() {
-  if (client_.departed()) co_return;
   auto& stream = client_.stream();
+  if (client_.departed() || !co_await client_.finish(worker_.local().settings->limits.body_timeout)) co_return;
   worker_.lingering_count().fetch_add(1, std::memory_order_acq_rel);
-  stream.shutdown_send();
   if (!client_.inbox) client_.inbox = worker_.local().inboxes.take();
   timed_out_ = false;
   worker_.timekeeper().watch(*this, Limit::linger, base::Clock::now() + linger_time);

@@ -175,10 +175,24 @@ void Stream::reset() noexcept {
   socket_.close(ignored);
 }
 
-void Stream::shutdown_send() noexcept {
-  if (tls_) tls_->say_goodbye();
-  error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+asio::awaitable<error_code> Stream::flush_tls() {
+  for (;;) {
+    auto const error = tls_->write({}).error;
+    if (error != asio::error::would_block) co_return error;
+    auto const [waited] = co_await socket_.async_wait(Socket::wait_write, tuple);
+    if (waited) co_return waited;
+  }
+}
+
+asio::awaitable<error_code> Stream::finish() {
+  if (tls_) {
+    if (auto const error = co_await flush_tls()) co_return error;
+    tls_->say_goodbye();
+    if (auto const error = co_await flush_tls()) co_return error;
+  }
+  error_code error;
+  socket_.shutdown(Socket::shutdown_send, error);
+  co_return error;
 }
 
 }  // namespace weir::wire

@@ -75,6 +75,8 @@ class Client {
   // Everything, each piece making progress within `no_progress`. False: broken or too slow; the stream is closed.
   asio::awaitable<bool> write(std::span<asio::const_buffer const> buffers, base::Duration no_progress);
   asio::awaitable<bool> write(std::string_view bytes, base::Duration no_progress);
+  // The end of the connection's answers, behind all that was written. False as for `write`.
+  asio::awaitable<bool> finish(base::Duration no_progress);
 
   // ---- departure ----
   // While an answer is owed and nothing is read: interrupts `parking` when the peer resets the connection (COA-2). An end of
@@ -96,6 +98,9 @@ class Client {
 
  private:
   struct Watch;
+  void begin_writing(base::Duration no_progress);
+  bool end_writing(wire::error_code error) noexcept;  // whether it went well
+
   std::shared_ptr<wire::Stream> stream_;
   InboxPool& inboxes_;
   std::optional<wire::Deadline> read_deadline_, write_deadline_;  // none while idle

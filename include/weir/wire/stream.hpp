@@ -73,7 +73,8 @@ class Stream {
   void cancel() noexcept;
   // The peer sees RST instead of a clean end: for messages that must not look whole.
   void reset() noexcept;
-  void shutdown_send() noexcept;
+  // The end of what is sent. TLS says so behind it first, as soon as the socket takes that; `close` would not wait.
+  asio::awaitable<error_code> finish();
 
  private:
   Socket::wait_type sign_of_bytes() const noexcept { return tls_ ? sign_of_tls_bytes() : Socket::wait_read; }
@@ -81,6 +82,7 @@ class Stream {
   asio::awaitable<error_code> shake_hands();
   asio::awaitable<Transferred> read_tls(std::span<char> into);
   asio::awaitable<Transferred> write_tls(std::span<asio::const_buffer const> buffers);
+  asio::awaitable<error_code> flush_tls();
   asio::awaitable<bool> give_way();
 
   Socket socket_;

@@ -110,7 +110,7 @@ TEST(TlsStream, CarriesBothDirectionsAtOnceToTheirEnds) {
     auto const sent = co_await stream.write(parts);
     EXPECT_FALSE(sent.error);
     EXPECT_EQ(sent.bytes, text.size());
-    stream.shutdown_send();
+    EXPECT_FALSE(co_await stream.finish());
   };
   asio::co_spawn(wire.io, send(*wire.client, up), [](std::exception_ptr failure) { EXPECT_FALSE(failure); });
   asio::co_spawn(wire.io, send(*wire.server, down), [](std::exception_ptr failure) { EXPECT_FALSE(failure); });
@@ -162,13 +162,14 @@ TEST(TlsStream, SendsAShortRestOnce) {
         [&]() -> asio::awaitable<void> {
           for (std::size_t at = 0; at < text.size(); at += piece)
             co_await wire.server->write(asio::buffer(text.data() + at, std::min(piece, text.size() - at)));
-          wire.server->close();
+          co_await wire.server->finish();
         },
         [&]() -> asio::awaitable<void> {
           got = co_await read_all(*wire.client, end);
           wire.client->close();
         });
     ASSERT_TRUE(got == text) << piece << ": " << got.size() << " bytes, " << end.message();
+    ASSERT_EQ(end, asio::error::eof) << piece;  // the end, too, waits for a socket that is full
   }
 }
 
