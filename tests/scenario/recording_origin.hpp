@@ -3,6 +3,7 @@
 // ask.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -32,10 +33,17 @@ class RecordingOrigin {
   RecordingOrigin& operator=(RecordingOrigin const&) = delete;
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(local_port(listener_)); }
-  std::vector<Request> requests() const { return locked(requests_); }          // whole ones, in order
+  // Whole requests, in order, from the one with that number on.
+  std::vector<Request> requests(std::size_t from = 0) const {
+    std::lock_guard const lock(mutex_);
+    return {requests_.begin() + static_cast<std::ptrdiff_t>(std::min(from, requests_.size())), requests_.end()};
+  }
   std::vector<std::string> problems() const { return locked(problems_); }      // what the reader could not read
   std::vector<std::string> unfinished() const { return locked(unfinished_); }  // what connections ended in the middle of
-  std::size_t calls() const { return requests().size(); }
+  std::size_t calls() const {
+    std::lock_guard const lock(mutex_);
+    return requests_.size();
+  }
   std::size_t bytes() const { return locked(bytes_); }
 
  private:

@@ -77,7 +77,7 @@ class Rig {
     expect_another_client_served(next++);
     EXPECT_EQ(origin_.calls(), next);
     EXPECT_EQ(origin_.problems(), std::vector<std::string>());
-    for (auto const& request : origin_.requests()) EXPECT_EQ(request.target.find("evil"), std::string::npos);
+    for (auto const& request : origin_.requests(calls)) EXPECT_EQ(request.target.find("evil"), std::string::npos);
   }
   int runs() const noexcept { return runs_; }
 
@@ -88,7 +88,7 @@ class Rig {
   }
   void expect_forwarded(Shape const& shape, Response const& answer, std::size_t call) {
     ASSERT_GT(origin_.calls(), call);
-    auto const seen = origin_.requests()[call];
+    auto const seen = origin_.requests(call)[0];
     // A HEAD without a body may be asked as the GET that it stands for.
     bool const as_get = shape.method == "HEAD" && shape.body.empty() && seen.method == "GET";
     EXPECT_EQ(seen.method, as_get ? "GET" : shape.method);
@@ -108,7 +108,7 @@ class Rig {
     EXPECT_EQ(answer.value("X-For"), "GET " + target) << answer;
     EXPECT_EQ(answer.body, "GET " + target + " weir.test\n");
     ASSERT_GT(origin_.calls(), call);
-    EXPECT_EQ(origin_.requests()[call].target, target);
+    EXPECT_EQ(origin_.requests(call)[0].target, target);
   }
   void expect_another_client_served(std::size_t call) {
     auto const target = "/next/" + std::to_string(runs_);

@@ -234,9 +234,11 @@ std::vector<Request> ScriptedOrigin::requests() const {
 }
 
 std::vector<Request> ScriptedOrigin::requests(std::string_view target) const {
-  std::vector<Request> all = requests();
-  std::erase_if(all, [&](Request const& request) { return request.target != target; });
-  return all;
+  std::vector<Request> those;
+  std::lock_guard lock(mutex_);
+  std::copy_if(requests_.begin(), requests_.end(), std::back_inserter(those),
+               [&](Request const& request) { return request.target == target; });
+  return those;
 }
 
 Request ScriptedOrigin::last_request() const {
@@ -251,7 +253,12 @@ std::size_t ScriptedOrigin::calls() const {
   return requests_.size();
 }
 
-std::size_t ScriptedOrigin::calls(std::string_view target) const { return requests(target).size(); }
+std::size_t ScriptedOrigin::calls(std::string_view target) const {
+  std::lock_guard lock(mutex_);
+  auto const count =
+      std::count_if(requests_.begin(), requests_.end(), [&](Request const& request) { return request.target == target; });
+  return static_cast<std::size_t>(count);
+}
 
 bool ScriptedOrigin::waits_for_calls(std::size_t count, Milliseconds bound) const {
   return eventually(
