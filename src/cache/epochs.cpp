@@ -182,7 +182,12 @@ void Epochs::add(std::span<Tag const> tags, Invalidation mode, std::uint64_t num
     find_or_make(tag).add(mode, number, at);
     if (epochs_.size() > most_) fold_oldest();
   }
-  if (number > number_.load(std::memory_order_relaxed)) number_.store(number, std::memory_order_release);
+  note(number);
+}
+
+void Epochs::note(std::uint64_t number) noexcept {
+  number_.store(std::max(number, number_.load(std::memory_order_relaxed)), std::memory_order_release);
+  mark_.store(std::max(number, mark_.load(std::memory_order_relaxed) + 1), std::memory_order_release);
 }
 
 Epochs::Epoch& Epochs::find_or_make(Tag tag) {
@@ -219,7 +224,7 @@ void Epochs::restore(Row const& row) {
   std::unique_lock const lock(mutex_);
   said.fold_into(row.is_floor ? floor_ : find_or_make(row.tag));
   if (epochs_.size() > most_) fold_oldest();
-  if (said.highest() > number_.load(std::memory_order_relaxed)) number_.store(said.highest(), std::memory_order_release);
+  note(said.highest());
 }
 
 void Epochs::fold_oldest() noexcept {
@@ -270,10 +275,10 @@ Overrule stronger(Overrule const& a, Overrule const& b) noexcept {
 }
 
 Overrule with_epochs(Overrule const& overrule, Epochs const& epochs, Place const& place, StoredResponse const& entry) {
-  auto const number = epochs.number();
-  if (entry.checked_at() >= number) return overrule;
+  auto const mark = epochs.mark();
+  if (entry.checked_at() >= mark) return overrule;
   auto const said = epochs.overrule(place, entry.tags(), entry.facts().purge_number);
-  if (said.mode == Invalidation::none) entry.set_checked_at(number);
+  if (said.mode == Invalidation::none) entry.set_checked_at(mark);
   return stronger(overrule, said);
 }
 

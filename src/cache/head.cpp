@@ -136,9 +136,11 @@ std::string freshen_head(std::string_view stored_head, http::Response const& not
   return out;
 }
 
-bool not_modified_matches(std::string_view stored_etag, http::Response const& not_modified) noexcept {
+bool not_modified_matches(std::string_view stored_etag, std::string_view stored_last_modified,
+                          http::Response const& not_modified) noexcept {
   auto const etag = not_modified.fields.first(FieldId::etag);
-  if (!etag) return true;
+  auto const modified = not_modified.fields.first(FieldId::last_modified);
+  if (!etag) return !modified || stored_last_modified.empty() || *modified == stored_last_modified;
   if (stored_etag.empty()) return !http::is_strong_etag(*etag);
   return http::weak_match(stored_etag, *etag);
 }

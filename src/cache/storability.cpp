@@ -303,7 +303,16 @@ Storability storability_freshened(Requester const& requester, std::string_view s
                 .freshness = freshness,
                 .policy = std::move(policy),
                 .lifetime = {}};
-  return decide(matter, stays ? 0 : jitter);
+  auto said = decide(matter, stays ? 0 : jitter);
+  // Which fields it kept for one requester is not stored: what it says nothing of now may be one of them, where the stored
+  // head does not have it.
+  if (stays) {
+    auto const had = parse_head_fields(stored_head);
+    for (auto const& field : not_modified.fields)
+      if (field.id == http::FieldId::other && !http::Fields(had).first(field.name))
+        said.fields_not_stored.emplace_back(field.name);
+  }
+  return said;
 }
 
 }  // namespace weir::cache

@@ -22,7 +22,7 @@ bool is_selected_as_before(cache::StoredResponse const& stored, cache::VaryNames
 // or another Vary it tells one requester what a 304 cannot tell the others (COA-5).
 asio::awaitable<bool> Fetch::freshen() {
   note(FetchResult::not_modified);
-  if (!cache::not_modified_matches(order_.basis->etag(), response_)) co_return false;
+  if (!cache::not_modified_matches(order_.basis->etag(), order_.basis->last_modified(), response_)) co_return false;
   auto const entry = refreshed(order_.basis);
   withdrawn_ = !verdict_.store;
   if (withdrawn_ || !is_selected_as_before(*order_.basis, verdict_.vary, order_.policy->key)) co_return false;
@@ -74,8 +74,8 @@ void Fetch::update_stored() {
     place_ = refreshed(found.entry);
     if (!verdict_.store || !is_selected_as_before(stored, verdict_.vary, order_.policy->key)) place_.reset();
   } else {
-    auto facts = stored.facts();  // stale from now on
-    facts.lifetime = cache::current_age(facts, now.steady);
+    auto facts = stored.facts();  // stale from now on, where it is not so already
+    facts.lifetime = std::min(facts.lifetime, cache::current_age(facts, now.steady));
     facts.began = times_.began;
     place_ = cache::StoredResponse::refreshed({order_.key, stored.selector(), stored.head(), facts, stored.tags()},
                                               found.entry, shared_.memory);

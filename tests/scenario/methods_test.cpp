@@ -131,6 +131,21 @@ TEST(Head, ForwardedLeavesWhatIsNewer) {
   EXPECT_EQ(getting.get("/x").value("Cache-Status"), "Weir; hit; ttl=60");
 }
 
+// SRV-4, STL-1: stale already, it is no younger for what a HEAD says.
+TEST(Head, MakesNothingYounger) {
+  ScriptedOrigin origin;
+  origin.answer("/x", {respond(200, {{"Cache-Control", "max-age=1, stale-while-revalidate=2"}, {"ETag", "\"a\""}}, "old"),
+                       Script().head(200, {max_age(60), {"ETag", "\"b\""}, {"Content-Length", "3"}}),
+                       respond(200, {max_age(60), {"ETag", "\"b\""}}, "new")});
+  Weir weir(origin, plain + "sites: [{origin: default, routes: [{path: \"/x\", collapse: off}]}]\n");
+  Client client(weir.port());
+  client.get("/x");
+  weir.turn(6s);
+  EXPECT_EQ(client.request("HEAD", "/x").value("ETag"), "\"b\"");
+  EXPECT_EQ(origin.last_request().method, "HEAD");
+  EXPECT_EQ(client.get("/x").body, "new");
+}
+
 // SRV-4, PRG-1: what was purged stays so, whatever a HEAD that went out alone says of it.
 TEST(Head, ForwardedDoesNotUndoAPurge) {
   ScriptedOrigin origin;

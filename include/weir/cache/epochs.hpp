@@ -1,6 +1,6 @@
 // What operators' purges and origins' group invalidations said of many entries at once (PRG-1, PRG-2). An epoch is a purge
 // number and a mode under a tag; it overrules entries whose fetch began at a lower number. Nothing is scanned: an entry is
-// compared with the epochs when it is found, once for each newest number. Tags are hashes: two that collide purge each
+// compared with the epochs when it is found, once for each that was added. Tags are hashes: two that collide purge each
 // other, which is never too little. Bounded: beyond `most` tags the oldest is folded into a floor that holds for every
 // entry. Owner: the daemon. Threads: any; `number` is one load, the rest takes a mutex.
 #pragma once
@@ -52,8 +52,11 @@ class Epochs {
  public:
   explicit Epochs(std::size_t most) noexcept : most_(most) {}
 
-  // The highest number of an epoch; 0: there was none. What is newer, or was compared since, needs no look.
+  // The highest number of an epoch; 0: there was none.
   std::uint64_t number() const noexcept { return number_.load(std::memory_order_acquire); }
+  // At least that, and higher after each word that was added, as they do not come in the order of their numbers. What began
+  // at it or above, or was compared since, needs no look.
+  std::uint64_t mark() const noexcept { return mark_.load(std::memory_order_acquire); }
   // `number` was taken from PurgeNumber for this. Once it returns, whoever looks sees it.
   void add(std::span<Tag const> tags, Invalidation mode, std::uint64_t number, base::SteadyTime at);
 
@@ -97,9 +100,10 @@ class Epochs {
   void visit(Tag tag, Visit&& visit) const;
   Epoch& find_or_make(Tag tag);
   void fold_oldest() noexcept;
+  void note(std::uint64_t number) noexcept;  // under the mutex
 
   std::size_t most_;
-  std::atomic<std::uint64_t> number_{0};
+  std::atomic<std::uint64_t> number_{0}, mark_{0};
   mutable std::shared_mutex mutex_;  // guards all below
   std::unordered_map<Tag, Epoch> epochs_;
   std::list<Tag> order_;  // the oldest first

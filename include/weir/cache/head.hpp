@@ -19,7 +19,7 @@ namespace weir::cache {
 // slices of ETag and Last-Modified.
 struct HeadOptions {
   std::vector<std::string> const* without = nullptr;  // names in any case
-  bool for_store = true;            // false: Age stays (a response that is passed on, not stored)
+  bool for_store = true;                              // false: Age stays (a response that is passed on, not stored)
   bool expose_tags = false;
 };
 std::string build_head(http::Response const& response, HeadOptions const& options, base::WallTime received, Facts* facts);
@@ -30,10 +30,11 @@ std::string freshen_head(std::string_view stored_head, http::Response const& not
                          base::WallTime received, Facts* facts);
 // The fields behind `freshen_head` before any is left out: views into both arguments.
 std::vector<http::Field> freshened_fields(std::string_view stored_head, http::Fields not_modified);
-// SRV-2: whether this 304 is about the stored response: no ETag, or the stored one's opaque tag. A difference in weakness
-// alone is none: origins that compress weaken the tag of the 200 only. A strong tag where none is stored is another
-// representation's (RFC 9111 4.3.4).
-bool not_modified_matches(std::string_view stored_etag, http::Response const& not_modified) noexcept;
+// SRV-2: whether this 304 is about the stored response: it has the stored one's opaque tag; or no tag, and no date but the
+// stored one. A difference in weakness alone is none: origins that compress weaken the tag of the 200 only. A strong tag
+// where none is stored, or without a tag another date, is another representation's (RFC 9111 4.3.4).
+bool not_modified_matches(std::string_view stored_etag, std::string_view stored_last_modified,
+                          http::Response const& not_modified) noexcept;
 
 // SRV-4: whether the answer to a HEAD is about a stored 200: the validators that it has are the stored ones, and so is its
 // Content-Length (RFC 9111 4.3.5).

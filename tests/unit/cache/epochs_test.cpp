@@ -160,6 +160,25 @@ TEST(Epochs, an_entry_is_compared_once_for_each_number) {
   EXPECT_EQ(with_epochs({Invalidation::hard, {}}, epochs, place("/a"), *entry).mode, Invalidation::hard);
 }
 
+// PRG-1, PRG-2: of two that are added against the order of their numbers both hold, also for what was compared between them.
+TEST(Epochs, the_order_of_adding_is_of_no_matter) {
+  MemoryAccount account;
+  Epochs epochs(10);
+  auto const red = tag_of_name("shop", "red"), blue = tag_of_name("shop", "blue");
+  Facts facts;
+  facts.purge_number = 2;
+  std::vector<Tag> const tags{red};
+  auto const entry = StoredResponse::make({"k", "", "HTTP/1.1 200 \r\n", facts, tags}, 0, account);
+  epochs.add(one(blue), Invalidation::hard, 5, at(0));
+  EXPECT_EQ(with_epochs({}, epochs, place("/a"), *entry).mode, Invalidation::none);
+  epochs.add(one(red), Invalidation::hard, 4, at(0));
+  EXPECT_EQ(with_epochs({}, epochs, place("/a"), *entry).mode, Invalidation::hard);
+  EXPECT_EQ(epochs.number(), 5U);
+  facts.purge_number = 5;
+  auto const later = StoredResponse::make({"k", "", "HTTP/1.1 200 \r\n", facts, tags}, 0, account);
+  EXPECT_EQ(with_epochs({}, epochs, place("/a"), *later).mode, Invalidation::none);
+}
+
 // MEM-2: what one process knows, another knows in the same words and the same order.
 TEST(Epochs, rows_say_it_all_again) {
   Epochs before(3);

@@ -140,9 +140,9 @@ TEST(FreshenedHead, KeepsTheDateOfThe304AndSlicesAnew) {  // SRV-2
 }
 
 TEST(NotModified, IsAboutTheStoredResponse) {  // SRV-2
-  auto const matches = [](char const* stored, char const* fields) {
+  auto const matches = [](char const* stored, char const* fields, char const* date = "Sun, 06 Nov 1994 08:49:37 GMT") {
     WireResponse const wire(std::string("304 Not Modified\n") + fields);
-    return not_modified_matches(stored, wire.response);
+    return not_modified_matches(stored, date, wire.response);
   };
   EXPECT_TRUE(matches("\"a\"", ""));
   EXPECT_TRUE(matches("", ""));
@@ -153,6 +153,11 @@ TEST(NotModified, IsAboutTheStoredResponse) {  // SRV-2
   EXPECT_TRUE(matches("\"a\"", "ETag: W/\"a\""));
   EXPECT_FALSE(matches("", "ETag: \"b\""));
   EXPECT_TRUE(matches("", "ETag: W/\"b\"")) << "validated by Last-Modified";
+  EXPECT_TRUE(matches("\"a\"", "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"));
+  EXPECT_FALSE(matches("\"a\"", "Last-Modified: Sun, 06 Nov 1994 08:49:36 GMT")) << "an older file came back";
+  EXPECT_FALSE(matches("", "Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT"));
+  EXPECT_TRUE(matches("\"a\"", "ETag: \"a\"\nLast-Modified: Sun, 06 Nov 1994 08:49:38 GMT")) << "the tag decides";
+  EXPECT_TRUE(matches("\"a\"", "Last-Modified: Sun, 06 Nov 1994 08:49:38 GMT", "")) << "none is stored";
 }
 
 TEST(HeadAnswer, IsAboutTheStoredResponse) {  // SRV-4

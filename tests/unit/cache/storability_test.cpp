@@ -376,6 +376,15 @@ TEST(Freshened, OurOwnViaIsNoOldHop) {  // FRS-1
   EXPECT_EQ(s.facts.initial_age, 0s);
 }
 
+// STO-3: what was kept for one requester by a policy that no stored head carries comes into none with a 304 either.
+TEST(Freshened, AddsNoFieldThatItMayHaveKept) {
+  auto const had = "ETag: \"a\"\nX-Kept: k\nWeir-Cache-Control: max-age=5, private=\"x-user\"";
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(freshened(had, "ETag: \"a\"\nX-User: u\nX-Kept: l\nLast-Modified: $-9").fields_not_stored, (Names{"X-User"}));
+  EXPECT_EQ(freshened(had, "ETag: \"a\"\nX-User: u\nWeir-Cache-Control: max-age=5").fields_not_stored, Names());
+  EXPECT_EQ(freshened("ETag: \"a\"\nCache-Control: max-age=5", "ETag: \"a\"\nX-User: u").fields_not_stored, Names());
+}
+
 struct PolicyRow {
   char const* name;
   char const* directives;  // of Weir-Cache-Control, which no stored head carries
