@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -13,6 +14,7 @@
 #include "weir/daemon/options.hpp"
 #include "weir/observe/build.hpp"
 #include "weir/observe/log.hpp"
+#include "weir/wire/dialer.hpp"
 
 extern char** environ;
 
@@ -101,6 +103,12 @@ int run(weir::config::Settings settings, weir::config::Sources const& sources) {
         break;
       case weir::daemon::Ended::unclean:
         code = exit_unclean;
+    }
+    daemon.finish();
+    // A question for a name cannot be ended, and to destroy who asked is to wait for it: a minute, with name servers away.
+    if (weir::wire::questions_under_way() != 0) {
+      observe::stop_log();
+      std::_Exit(code);
     }
   } catch (std::exception const& error) { observe::log_error("cannot-run", {{"why", std::string_view(error.what())}}); }
   observe::stop_log();

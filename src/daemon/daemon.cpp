@@ -412,6 +412,11 @@ Ended Daemon::drain(std::function<bool(base::Duration)> const& wait) {
   return !clean ? Ended::unclean : written ? Ended::clean : Ended::snapshot_lost;
 }
 
+void Daemon::finish() noexcept {
+  if (admin_) admin_->stop();
+  access_.stop();
+}
+
 // MEM-2. What requests had of `drain.timeout` is not missing here: it is given once more.
 bool Daemon::write_snapshot(std::function<bool(base::Duration)> const& wait) {
   auto const now = setup();

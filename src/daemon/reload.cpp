@@ -67,6 +67,12 @@ struct Descriptor {
   int number = -1;
 };
 
+int another(int descriptor, std::string const& address) {
+  int const copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) throw std::system_error(errno, std::generic_category(), "cannot listen on " + address);
+  return copy;
+}
+
 // Counts the workers that have taken a setup.
 struct Turns {
   std::mutex mutex;  // guards `left`
@@ -90,7 +96,8 @@ struct Daemon::Opening {
     front.bound = server::bound_address(descriptors.front());
     bool const one_only = front.bound.starts_with("unix:");  // no SO_REUSEPORT there: all share the one socket
     while (descriptors.size() < workers)
-      descriptors.push_back(one_only ? dup(descriptors.front()) : server::open_listener(front.bound, false, listen.mode));
+      descriptors.push_back(one_only ? another(descriptors.front(), front.bound)
+                                     : server::open_listener(front.bound, false, listen.mode));
   }
   Opening(Opening&& other) noexcept : front(std::move(other.front)), descriptors(std::exchange(other.descriptors, {})) {}
   ~Opening() {

@@ -98,15 +98,18 @@ bool AccessQueue::is_half_full() const noexcept {
 
 AccessLog::AccessLog(std::size_t workers) : queues_(workers) {}
 
-AccessLog::~AccessLog() {
-  if (thread_.joinable()) {
-    {
-      std::lock_guard const lock(mutex_);
-      stopping_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
+void AccessLog::stop() noexcept {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard const lock(mutex_);
+    stopping_ = true;
   }
+  wake_.notify_all();
+  thread_.join();
+}
+
+AccessLog::~AccessLog() {
+  stop();
   if (int const next = next_.exchange(-1); next >= 0) ::close(next);
   if (descriptor_ >= 0) ::close(descriptor_);
 }

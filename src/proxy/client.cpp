@@ -142,7 +142,9 @@ asio::awaitable<bool> Client::write(std::span<asio::const_buffer const> buffers,
       auto const part = asio::buffer(rest, piece);
       begin_writing(no_progress);
       auto const result = co_await stream_->write(part);
-      if (!end_writing(result.error)) co_return false;
+      // A limit on what is read of this client ends what is written, too; only that one does.
+      bool const others = result.error == asio::error::operation_aborted && !write_deadline_->expired();
+      if (!(others && stream_->socket().is_open()) && !end_writing(result.error)) co_return false;
       rest += result.bytes;
     }
   }
@@ -161,7 +163,7 @@ asio::awaitable<bool> Client::finish(base::Duration no_progress) {
 
 void Client::begin_writing(base::Duration no_progress) {
   if (!write_deadline_) write_deadline_.emplace(stream_, wire::WhenLate::cancel);
-  write_deadline_->expires_after(no_progress);
+  write_deadline_->expires_without_progress(no_progress);
 }
 
 bool Client::end_writing(wire::error_code error) noexcept {

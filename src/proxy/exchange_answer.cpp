@@ -165,6 +165,8 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
     auto const there = reader.peek().bytes;
     first[1] = asio::const_buffer(there.data(), there.size());
   }
+  bool const end_is_all = with_body && framing == BodyFraming::until_close;
+  if (end_is_all) client_->stream().end_is_a_break(true);  // a clean end would look whole
   bool whole = co_await client_->write(first, no_progress());
   if (whole && first[1].size() > 0) {
     sent_.body_bytes += first[1].size();
@@ -176,10 +178,9 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
                                partial ? selection.range.last : std::numeric_limits<std::uint64_t>::max() - 1);
   co_await cut_off.end();
   sent_.whole = whole;
-  if (!whole) {
-    close_ = true;
-    if (framing == BodyFraming::until_close) client_->stream().reset();  // a clean end would look whole
-  }
+  if (!whole) close_ = true;
+  if (end_is_all && whole) client_->stream().end_is_a_break(false);
+  if (end_is_all && !whole) client_->stream().reset();
   co_await end_upload();
   co_return after();
 }

@@ -33,6 +33,7 @@ void Upload::head_sent(std::shared_ptr<wire::Stream> origin, wire::Deadline& dea
 void Upload::continued() noexcept { may_continue_.set(); }
 
 void Upload::answered() noexcept {
+  answered_ = true;
   deadline_ = nullptr;  // from here on it is that of the answer's body
   if (may_continue_.happened()) return;
   refused_ = true;
@@ -98,7 +99,9 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
     }
     fault_ = piece.what;
     if (piece.what != BodyRead::end) {
-      if (origin_) origin_->close();  // a body that was cut must not look whole to the origin
+      // A body that was cut must not look whole to the origin. One that has answered is left to say all of it: its
+      // connection is owed bytes, and ends then.
+      if (origin_ && !answered_) origin_->close();
       co_return;
     }
     auto const origin = origin_;

@@ -22,6 +22,15 @@ constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
 constexpr base::Duration linger_time = std::chrono::seconds(2);
 // At a drain: how long an idle connection is kept for a request that its client sent before it could know.
 constexpr base::Duration last_moment = std::chrono::milliseconds(500);
+// However the wait ends.
+struct Lingering {
+  explicit Lingering(std::atomic<std::size_t>& c) noexcept : count(c) { count.fetch_add(1, std::memory_order_acq_rel); }
+  ~Lingering() { count.fetch_sub(1, std::memory_order_acq_rel); }
+  Lingering(Lingering const&) = delete;
+  Lingering& operator=(Lingering const&) = delete;
+  std::atomic<std::size_t>& count;
+};
+
 static_assert(config::Limits::most_header_count <= wire::max_field_count);
 
 }  // namespace
@@ -237,7 +246,7 @@ asio::awaitable<void> Session::refuse(wire::Refusal refusal) {
 asio::awaitable<void> Session::linger() {
   auto& stream = client_.stream();
   if (client_.departed() || !co_await client_.finish(worker_.local().settings->limits.body_timeout)) co_return;
-  worker_.lingering_count().fetch_add(1, std::memory_order_acq_rel);
+  Lingering const lingering(worker_.lingering_count());
   if (!client_.inbox) client_.inbox = worker_.local().inboxes.take();
   timed_out_ = false;
   worker_.timekeeper().watch(*this, Limit::linger, base::Clock::now() + linger_time);
@@ -248,7 +257,6 @@ asio::awaitable<void> Session::linger() {
     total += got.bytes;
   }
   Timekeeper::unwatch(*this);
-  worker_.lingering_count().fetch_sub(1, std::memory_order_acq_rel);
 }
 
 }  // namespace weir::server

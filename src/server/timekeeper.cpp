@@ -1,5 +1,7 @@
 #include "weir/server/timekeeper.hpp"
 
+#include <iterator>
+
 #include <boost/asio/bind_allocator.hpp>
 
 namespace weir::server {
@@ -7,7 +9,11 @@ namespace weir::server {
 void Timekeeper::watch(Timed& timed, Limit kind, base::SteadyTime due) noexcept {
   timed.timed_hook.unlink();
   timed.due = due;
-  queues_[static_cast<std::size_t>(kind)].push_back(timed);
+  // As a rule at the end; a limit that began earlier, and is watched again, goes before those that began since.
+  auto& queue = queues_[static_cast<std::size_t>(kind)];
+  auto at = queue.end();
+  while (at != queue.begin() && std::prev(at)->due > due) --at;
+  queue.insert(at, timed);
   if (!waiting_ || next_ > due) arm(due);
 }
 

@@ -37,11 +37,12 @@ void log_end(std::exception_ptr const& failure) {
   }
 }
 
-std::string peer_address(asio::generic::stream_protocol::socket const& socket) {
-  boost::system::error_code error;
-  auto const peer = socket.remote_endpoint(error);
-  if (error || (peer.protocol().family() != AF_INET && peer.protocol().family() != AF_INET6)) return "unix";
+// What `accept` told: a socket whose peer has reset it meanwhile can be read, and no longer knows who that was. Empty: not
+// an address of IP.
+std::string ip_address(asio::generic::stream_protocol::endpoint const& peer) {
+  auto const family = peer.protocol().family();
   asio::ip::tcp::endpoint endpoint;
+  if ((family != AF_INET && family != AF_INET6) || peer.size() > endpoint.capacity()) return {};
   endpoint.resize(peer.size());
   std::memcpy(endpoint.data(), peer.data(), peer.size());
   auto const address = endpoint.address();
@@ -229,10 +230,11 @@ bool Worker::accept_waiting(Listener& listener) noexcept {
     for (int i = 0; i < accepts_at_once; ++i) {
       boost::system::error_code error;
       asio::generic::stream_protocol::socket socket(io_);
-      listener.acceptor.accept(socket, error);
+      asio::generic::stream_protocol::endpoint peer;
+      listener.acceptor.accept(socket, peer, error);
       if (error == asio::error::would_block || error == asio::error::try_again) break;
       if (error) return false;
-      open_session(std::move(socket), listener);
+      open_session(std::move(socket), peer, listener);
     }
     return true;
   } catch (std::exception const& error) {
@@ -241,10 +243,13 @@ bool Worker::accept_waiting(Listener& listener) noexcept {
   }
 }
 
-void Worker::open_session(wire::Stream::Socket socket, Listener const& listener) {
-  auto address = peer_address(socket);
+void Worker::open_session(wire::Stream::Socket socket, asio::generic::stream_protocol::endpoint const& peer,
+                          Listener const& listener) {
   auto const turn_away = [this] { local_.metrics.shed[static_cast<std::size_t>(observe::ShedReason::connections)].add(); };
-  if (!listener.address.starts_with("unix:")) {
+  bool const is_local = listener.address.starts_with("unix:");
+  auto address = is_local ? std::string("unix") : ip_address(peer);
+  if (address.empty()) return turn_away();
+  if (!is_local) {
     boost::system::error_code ignored;  // Nagle is slower, not wrong
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
   }

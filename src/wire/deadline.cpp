@@ -20,8 +20,19 @@ struct Deadline::State : std::enable_shared_from_this<State> {
 
   void look() {
     if (!armed) return;
-    if (base::Clock::now() < due) return try_wait_until(due);
+    if (auto const now = base::Clock::now(); now < due || has_moved(now)) return try_wait_until(due);
     end(when_late);
+  }
+
+  // Whether the peer took something of what the socket holds; then its time begins anew.
+  bool has_moved(base::SteadyTime now) noexcept {
+    auto const alive = stream.lock();
+    if (patience == base::Duration::zero() || !alive) return false;
+    auto const left = alive->unsent();
+    if (left + least_progress > unsent) return false;
+    unsent = left;
+    due = now + patience;
+    return true;
   }
 
   // Without memory for it the limit has passed at once: no operation is ever without one.
@@ -45,6 +56,8 @@ struct Deadline::State : std::enable_shared_from_this<State> {
   std::weak_ptr<Stream> stream;
   boost::asio::basic_waitable_timer<base::Clock> timer;
   base::SteadyTime due{};
+  base::Duration patience{};  // of a write's peer; zero: no matter what it took
+  std::size_t unsent = 0;     // then, when its time began
   WhenLate when_late;
   bool armed = false, waiting = false, expired = false;
 };
@@ -57,7 +70,14 @@ Deadline::~Deadline() {
   state_->timer.cancel();
 }
 
+void Deadline::expires_without_progress(base::Duration limit) {
+  expires_after(limit);
+  state_->patience = limit;
+  if (auto const alive = state_->stream.lock()) state_->unsent = alive->unsent();
+}
+
 void Deadline::expires_at(base::SteadyTime due) {
+  state_->patience = base::Duration::zero();
   state_->due = due;
   state_->armed = true;
   state_->expired = false;

@@ -1,6 +1,7 @@
 #include "weir/wire/dialer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <list>
 #include <utility>
@@ -20,6 +21,10 @@ using tcp = asio::ip::tcp;
 namespace {
 
 constexpr auto tuple = asio::as_tuple(asio::use_awaitable);
+// An address that answered where those before it did not is tried first for so long.
+constexpr base::Duration prefer_lifetime = std::chrono::minutes(5);
+
+std::atomic<std::size_t> questions{0};  // of this process
 
 void close_quietly(Stream::Socket& socket) noexcept {
   error_code ignored;  // the operation that is pending reports the end
@@ -58,6 +63,8 @@ class TimeLimit {
 };
 
 }  // namespace
+
+std::size_t questions_under_way() noexcept { return questions.load(std::memory_order_relaxed); }
 
 // What a name stands for. The question that is under way keeps it, as it may outlive the dialer.
 struct Dialer::Names : std::enable_shared_from_this<Names> {
@@ -98,6 +105,7 @@ struct Dialer::Names : std::enable_shared_from_this<Names> {
     if (asking || now < ask_from) return;
     asked_at = now;
     asking = true;
+    questions.fetch_add(1, std::memory_order_relaxed);
     Answer answer(shared_from_this());
     resolver.async_resolve(host, port, std::move(answer));
   }
@@ -107,6 +115,7 @@ struct Dialer::Names : std::enable_shared_from_this<Names> {
   }
   void answered(tcp::resolver::results_type const* results) noexcept {
     asking = false;
+    questions.fetch_sub(1, std::memory_order_relaxed);
     bool good = results != nullptr;
     try {
       if (good) take(Addresses(results->begin(), results->end()));
@@ -121,6 +130,17 @@ struct Dialer::Names : std::enable_shared_from_this<Names> {
     if (!std::ranges::all_of(addresses, is_found)) ++generation;
     addresses = std::move(found);
   }
+  // As the system orders them, behind the one that took over lately from those before it.
+  Addresses in_order(base::SteadyTime now) const {
+    auto all = addresses;
+    auto const at = now < prefer_until ? std::ranges::find(all, preferred) : all.end();
+    if (at != all.end()) std::rotate(all.begin(), at, at + 1);
+    return all;
+  }
+  void prefer(tcp::endpoint const& address, base::SteadyTime now) noexcept {
+    preferred = address;
+    prefer_until = now + prefer_lifetime;
+  }
   asio::awaitable<void> wait_for_answer(base::SteadyTime due) {
     Wait wait(*this, due);
     while (asking && base::Clock::now() < due) {
@@ -133,6 +153,8 @@ struct Dialer::Names : std::enable_shared_from_this<Names> {
   std::string host, port;
   tcp::resolver resolver;
   Addresses addresses;
+  tcp::endpoint preferred;
+  base::SteadyTime prefer_until{};
   std::uint64_t generation = 0;
   base::SteadyTime asked_at{}, ask_from{};
   bool asking = false;
@@ -194,20 +216,21 @@ asio::awaitable<Dialled> Dialer::connect(Stream::Socket& socket, base::SteadyTim
 
 asio::awaitable<Dialled> Dialer::try_addresses(Stream::Socket& socket, std::shared_ptr<Names> names, base::SteadyTime due) {
   auto const close = [&socket] { close_quietly(socket); };
-  auto const addresses = names->addresses;  // others may hear an answer meanwhile
-  TimeLimit const limit(io_.get_executor(), due, close);
-  for (auto const& address : addresses) {
-    auto const [error] = co_await socket.async_connect(address, tuple);
+  auto now = base::Clock::now();
+  auto const addresses = names->in_order(now);  // others may hear an answer meanwhile
+  for (std::size_t i = 0; i < addresses.size() && (i == 0 || now < due); ++i, now = base::Clock::now()) {
+    // One that says nothing leaves their share of the time to those behind it.
+    TimeLimit const limit(io_.get_executor(), now + (due - now) / static_cast<int>(addresses.size() - i), close);
+    auto const [error] = co_await socket.async_connect(addresses[i], tuple);
     if (!error) {
       error_code ignored;  // Nagle is slower, not wrong
       socket.set_option(tcp::no_delay(true), ignored);
+      if (i > 0) names->prefer(addresses[i], now);
       co_return Dialled::connected;
     }
-    if (limit.expired()) break;
     close_quietly(socket);
   }
-  if (socket.is_open()) close_quietly(socket);
-  co_return limit.expired() ? Dialled::timeout : Dialled::refused;
+  co_return now < due ? Dialled::refused : Dialled::timeout;
 }
 
 }  // namespace weir::wire

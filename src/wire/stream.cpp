@@ -1,5 +1,7 @@
 #include "weir/wire/stream.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -158,7 +160,7 @@ bool Stream::is_stale() noexcept {
 }
 
 void Stream::close() noexcept {
-  if (tls_ && socket_.is_open()) tls_->say_goodbye();
+  if (tls_ && socket_.is_open() && !breaks_) tls_->say_goodbye();
   error_code ignored;  // closing has no failure that anyone could act on
   socket_.close(ignored);
 }
@@ -173,6 +175,17 @@ void Stream::reset() noexcept {
   error_code ignored;
   socket_.set_option(asio::socket_base::linger(true, 0), ignored);
   socket_.close(ignored);
+}
+
+void Stream::end_is_a_break(bool on) noexcept {
+  breaks_ = on;
+  error_code ignored;  // a socket that refuses this is broken already
+  socket_.set_option(asio::socket_base::linger(on, 0), ignored);
+}
+
+std::size_t Stream::unsent() const noexcept {
+  int bytes = 0;
+  return ::ioctl(const_cast<Socket&>(socket_).native_handle(), SIOCOUTQ, &bytes) == 0 ? static_cast<std::size_t>(bytes) : 0;
 }
 
 asio::awaitable<error_code> Stream::flush_tls() {

@@ -4,10 +4,15 @@
 #include <dlfcn.h>
 #include <netdb.h>
 
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 namespace weir::test {
 namespace {
@@ -62,7 +67,11 @@ extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const
   std::string const name = node == nullptr ? "" : node;
   if (!name.ends_with(".test")) return real(node, service, hints, found);
   auto const row = weir::test::names.find(name);
-  return row.error != 0 ? row.error : real(row.address.c_str(), service, hints, found);
+  if (row.error != 0) return row.error;
+  auto const gap = row.address.find(' ');  // of two addresses
+  int const error = real(row.address.substr(0, gap).c_str(), service, hints, found);
+  if (error != 0 || gap == std::string::npos) return error;
+  return real(row.address.substr(gap + 1).c_str(), service, hints, &(*found)->ai_next);
 }
 
 namespace weir::test {
@@ -108,6 +117,51 @@ TEST(Names, AreAskedForAgainWhereTheyWereUnknown) {
     EXPECT_EQ(get(weir.port(), "/x").body, "old");
     expect_quiet(weir);
   }
+}
+
+// Takes no further connection and refuses none: whoever connects hears nothing.
+struct Silence {
+  explicit Silence(std::uint16_t port) : listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_port = htons(port);
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(listener.fd(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
+    EXPECT_EQ(::listen(listener.fd(), 0), 0);
+    for (auto& one : queue) {
+      one = Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ::connect(one.fd(), reinterpret_cast<sockaddr*>(&where), sizeof where);
+    }
+  }
+  Socket listener;
+  std::array<Socket, 4> queue;
+};
+
+// REL-1: of two addresses one that says nothing costs a share of the time, and not again for the next that connects.
+TEST(Names, OneOfTwoAddressesIsEnough) {
+  ScriptedOrigin origin("127.0.0.2");
+  origin.answer_rest([](Request const&) { return respond(200, {{"Connection", "close"}}, "second"); });
+  Silence const silence(origin.port());
+  names.set("origin.test", "127.0.0.1 127.0.0.2");
+  Weir weir("http://origin.test:" + std::to_string(origin.port()), plain + "breaker: {enabled: off}\nworkers: 1\n");
+  std::optional<Response> first;
+  std::thread asking([&] { first = get(weir.port(), "/a"); });
+  ASSERT_TRUE(eventually([&] {
+    weir.turn(100ms);
+    return origin.calls() == 1;
+  }));
+  asking.join();
+  EXPECT_EQ(first->body, "second");
+  for (auto const* const target : {"/b", "/c"}) EXPECT_EQ(get(weir.port(), target).body, "second");
+  names.set("origin.test", "127.0.0.1 127.0.0.1");
+  Weir deaf("http://origin.test:" + std::to_string(origin.port()), plain + "breaker: {enabled: off}\nworkers: 1\n");
+  std::thread waiting([&] { first = get(deaf.port(), "/d"); });
+  ASSERT_TRUE(eventually([&] {
+    deaf.turn(500ms);
+    return deaf.metric(R"(weir_requests_total{site="default",outcome="error"})") == 1;
+  }));
+  waiting.join();
+  EXPECT_EQ(first->status, 504);
 }
 
 // REL-1: an old answer is better than none.

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "scenario/answers.hpp"
+#include "scenario/draining.hpp"
 #include "support/certificate.hpp"
 #include "support/tls_client.hpp"
 
@@ -73,6 +74,31 @@ TEST(Proxied, WithoutAHeaderThereIsNoConnection) {
   EXPECT_TRUE(stranger.waits_until_closed());
   EXPECT_EQ(weir.metric(rejected), 6);
   EXPECT_EQ(origin.calls(), 0U);
+}
+
+// FWD-1, PRG-3, REQ-3: who has reset the connection before it is accepted is still who it was, and nobody's neighbour.
+TEST(Proxied, WhoIsGoneBeforeTheAcceptIsStillAStranger) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const&) { return respond(200); });
+  Weir weir(origin.url(), proxied + "purge: {allow: [192.0.2.7]}\n");
+  Weir open(origin.url());
+  for (auto* const held : {&weir, &open}) {
+    Gate gate;
+    hold(*held, gate);
+    for (int i = 0; i < 20; ++i) {
+      Client stranger(held->port(), {.source = "127.0.0.2"});
+      stranger.send((held == &weir ? from("192.0.2.7") : "") + write_request(i % 2 == 0 ? "POST" : "PURGE", "/x"));
+      stranger.reset();
+    }
+    gate.open();
+    Client last(held->port());
+    last.send(held == &weir ? local : "");
+    EXPECT_EQ(last.get("/last").status, 200);
+    ASSERT_TRUE(eventually([&] { return held->metric("weir_client_connections") == 1; }));
+  }
+  EXPECT_EQ(weir.metric(rejected), 20);
+  EXPECT_EQ(weir.metric(R"(weir_purges_total{mode="soft"})"), 0);
+  for (auto const& request : origin.requests("/x")) EXPECT_EQ(request.value("X-Forwarded-For"), "127.0.0.2");
 }
 
 // REQ-3: in pieces, but not for ever.

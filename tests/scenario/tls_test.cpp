@@ -179,6 +179,24 @@ TEST(Tls, ASlowHandshakeIsCutOff) {
   EXPECT_EQ(weir.metric(failed_handshakes), 2);  // who was silent has begun none
 }
 
+// REQ-3: who came first has no more time for the others that came since.
+TEST(Tls, ASlowHandshakeIsCutOffInItsTurn) {
+  ScriptedOrigin origin;
+  Certificate const certificate({"weir.test"});
+  Weir weir(origin.url(), listen(certificate) + "workers: 1\n");
+  Client first(weir.port());
+  ASSERT_TRUE(eventually([&] { return weir.metric("weir_client_connections") == 1; }));
+  weir.turn(6s);
+  Client second(weir.port());
+  ASSERT_TRUE(eventually([&] { return weir.metric("weir_client_connections") == 2; }));
+  first.send(std::string("\x16\x03\x01\x02\x00\x01\x00", 7));
+  weir.turn(3s);
+  EXPECT_FALSE(first.is_closed());
+  weir.turn(2s);
+  EXPECT_TRUE(first.waits_until_closed());
+  EXPECT_FALSE(second.is_closed());
+}
+
 // REQ-3: a record that has begun is a head that has begun.
 TEST(Tls, HalfARecordIsASlowHead) {
   ScriptedOrigin origin;

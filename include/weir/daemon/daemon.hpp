@@ -39,6 +39,8 @@ class Daemon {
   // again and again: it waits for so long, or less, and returns true to end at once. Unclean: requests were cut off. Then
   // the snapshot is written, which may take `drain.timeout` once more; lost: it could not be, and no request was cut off.
   Ended drain(std::function<bool(base::Duration)> const& wait);
+  // After it: what is still to be written is written, and nothing is lost if the process ends without destroying this.
+  void finish() noexcept;
   // Whether every worker has turned since this was last asked, for a watchdog. From the thread that drains.
   bool turns() noexcept;
   // USR1: the log and the access log, by their names again.

@@ -66,7 +66,8 @@ class AccessLog {
  public:
   static constexpr std::size_t queue_bytes = std::size_t{1} << 20;  // of each worker, once it is on
   explicit AccessLog(std::size_t workers);
-  ~AccessLog();  // writes what waits; after the workers were joined
+  ~AccessLog();          // stops
+  void stop() noexcept;  // writes what waits; after the workers were joined
 
   // Opens a file for appending, or `stdout`.
   static boost::system::result<int> open(std::string const& file);

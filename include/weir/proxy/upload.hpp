@@ -51,7 +51,7 @@ class Upload : public base::Counted<Upload> {
   std::string begun_;
   BodyRead fault_ = BodyRead::end;
   bool expects_continue_, chunked_;
-  bool refused_ = false, sent_whole_ = false;
+  bool answered_ = false, refused_ = false, sent_whole_ = false;
 };
 
 }  // namespace weir::proxy

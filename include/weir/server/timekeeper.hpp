@@ -1,5 +1,6 @@
-// Time limits of connections that wait for their peer to speak: one queue for each kind of limit, in order of arrival (all
-// of a kind last equally long), one timer for all. Watching costs a list splice. Owner: the worker. Threads: its worker.
+// Time limits of connections that wait for their peer to speak: one queue for each kind of limit, in order of their end (as
+// all of a kind last equally long, that of arrival), one timer for all. Watching costs a list splice. Owner: the worker.
+// Threads: its worker.
 #pragma once
 
 #include <array>

@@ -91,7 +91,8 @@ class Worker {
   void retire(std::shared_ptr<Listener> const& listener);
   asio::awaitable<void> close(Closing in_the_end);
   bool accept_waiting(Listener& listener) noexcept;
-  void open_session(wire::Stream::Socket socket, Listener const& listener);
+  void open_session(wire::Stream::Socket socket, boost::asio::generic::stream_protocol::endpoint const& peer,
+                    Listener const& listener);
   asio::awaitable<void> housekeeping();
   void finished(Session& session) noexcept;
 

@@ -27,6 +27,10 @@ struct Peer {
   std::string unix_path;
 };
 
+// Questions for names that this process waits for. They cannot be ended, and the end of an io_context waits for its own:
+// as long as the system's resolver does. Threads: any.
+std::size_t questions_under_way() noexcept;
+
 enum class Dialled : std::uint8_t { refused, timeout, not_resolved, connected };
 
 class Dialer {
@@ -34,7 +38,8 @@ class Dialer {
   Dialer(asio::io_context& io, Peer peer);
   ~Dialer();
   Dialer(Dialer&&) noexcept;
-  // Leaves `socket` open only when it is connected (TCP: without Nagle's delay). Tries every address until `due`.
+  // Leaves `socket` open only when it is connected (TCP: without Nagle's delay). Tries every address until `due`:
+  // each has its share of the time that is left.
   asio::awaitable<Dialled> connect(Stream::Socket& socket, base::SteadyTime due);
 
   // Asks for the name again if it is time to; nobody waits. For those who go on using a connection.

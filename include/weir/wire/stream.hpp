@@ -73,6 +73,10 @@ class Stream {
   void cancel() noexcept;
   // The peer sees RST instead of a clean end: for messages that must not look whole.
   void reset() noexcept;
+  // While on, however this connection ends, the peer sees that as a break: for a message whose end is the connection's.
+  void end_is_a_break(bool on) noexcept;
+  // Bytes that the kernel holds for the peer.
+  std::size_t unsent() const noexcept;
   // The end of what is sent. TLS says so behind it first, as soon as the socket takes that; `close` would not wait.
   asio::awaitable<error_code> finish();
 
@@ -89,6 +93,7 @@ class Stream {
   std::unique_ptr<Tls> tls_;
   unsigned at_once_ = 0;    // TLS: steps that did not wait
   unsigned cancelled_ = 0;  // times
+  bool breaks_ = false;
 };
 
 }  // namespace weir::wire
