@@ -83,6 +83,12 @@ bool carries_conditions(http::Fields request) noexcept {
   return has_conditionals(request) || request.has(FieldId::if_range);
 }
 
+// What was asked with conditions or a range and says no more than what they come to: nothing of what others will get.
+bool answers_conditions(Matter const& m) noexcept {
+  int const status = m.response.status;
+  return (status == 206 || status == 304 || status == 412 || status == 416) && carries_conditions(m.requester.fields);
+}
+
 // 412 and 416 answer a precondition or a range, not the resource.
 NotStored status_refusal(Matter const& m) noexcept {
   int const status = m.response.status;
@@ -214,7 +220,7 @@ Storability decide(Matter& m, double jitter) {
   }
   s.reason = response_refusal(m, s.vary);
   s.response_caused = s.reason != NotStored::unknown && m.requester.method != http::Method::post &&
-                      !has_credentials(m.requester) && !is_origin_error(m.response.status);
+                      !has_credentials(m.requester) && !is_origin_error(m.response.status) && !answers_conditions(m);
   if (s.reason == NotStored::unknown) s.reason = request_refusal(m);
   s.store = s.share = s.reason == NotStored::unknown;
   s.fresh_on_arrival = s.store && !s.facts.no_cache && s.facts.lifetime > s.facts.initial_age;

@@ -124,8 +124,12 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   auto const flight = waiter.flight.flight();
   shield::Reader reader(std::move(waiter.flight));
   auto const& head = *flight->head();
-  if (head.origin_error && !waiter.leader && !head.shareable) {
-    // COA-5: everyone gets the error, but what one requester was told (a session's cookie, say) stays with that one.
+  // COA-5: everyone gets the error, but what one requester was told (a session's cookie, say) stays with that one, and so does
+  // what is in a coding or language of its own.
+  auto const is_for_all = [&] {
+    return head.shareable && cache::selects(http::Fields(forwarded_), head.selector, routed_.policy->key);
+  };
+  if (head.origin_error && !waiter.leader && !is_for_all()) {
     decision_.cache_status.collapsed = observe::Collapsed::yes;
     decision_.cache_status.forwarded_status = head.status;
     OwnAnswer answer;

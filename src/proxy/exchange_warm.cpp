@@ -37,6 +37,7 @@ asio::awaitable<Exchange::Warmed> Exchange::warm() {
     }
     auto order = order_for_nobody(std::move(permit.permit), observe::FetchClass::warm);
     if (!order) co_return Warmed{Warmed::skipped, "under-way"};
+    order->refreshes = decision_.entry;  // what is stale is validated, whatever may be served meanwhile
     Fetch fetch(local_, std::move(*order));
     co_await fetch.run();
     co_return fetch.has_entry() ? Warmed{Warmed::done, {}} : Warmed{Warmed::failed, "not-stored"};
@@ -50,6 +51,7 @@ asio::awaitable<bool> Exchange::wait_for_leftover(shield::PermitWaiter& permit) 
   permit.patient = true;
   permit.partition = partition();
   Parking parking(local_.io.get_executor(), local_.worker);
+  Parking pause(local_.io.get_executor(), local_.worker);  // the other one may be resumed already
   auto const& draining = local_.shared.draining;
   auto refused_until = base::SteadyTime::max();
   while (!draining.load(std::memory_order_relaxed)) {
@@ -57,7 +59,7 @@ asio::awaitable<bool> Exchange::wait_for_leftover(shield::PermitWaiter& permit) 
     if (origin_->breaker.refuses(now, true)) {
       if (refused_until == base::SteadyTime::max()) refused_until = now + breaker_patience;
       if (now >= refused_until) co_return false;
-      co_await parking.until(now + look_again);
+      co_await pause.until(now + look_again);
       continue;
     }
     refused_until = base::SteadyTime::max();
@@ -65,7 +67,7 @@ asio::awaitable<bool> Exchange::wait_for_leftover(shield::PermitWaiter& permit) 
     auto const asked = origin_->limiter.acquire(permit);
     if (asked == shield::Acquire::granted) co_return true;
     if (asked != shield::Acquire::queued) {
-      co_await parking.until(now + look_again);
+      co_await pause.until(now + look_again);
       continue;
     }
     for (auto woken = Woken::late; woken != Woken::resumed;) {

@@ -92,6 +92,7 @@ Fetch::Fetch(Local& local, FetchOrder order)
 
 Fetch::~Fetch() {
   let_go_of_head();
+  if (giving_up_) giving_up_->fetch = nullptr, giving_up_->timer.cancel();
   flight().clear_on_interest();
   local_.signals.give(signal_);
   if (at_origin_) local_.metrics.origin_inflight.fetch_sub(1, std::memory_order_relaxed);
@@ -101,20 +102,6 @@ Fetch::~Fetch() {
   if (inbox_) local_.inboxes.give(std::move(inbox_));
   // A permit waiter that is still linked (the frame is destroyed at shutdown) leaves the queue.
   if (permit_.state.load(std::memory_order_acquire) == shield::WaiterState::linked) order_.origin->limiter.cancel(permit_);
-}
-
-// COA-2: a shared fetch goes on while its answer can still be stored, one that nobody may join ends with its requester, an
-// unsafe one is read to its end. FWD-7: what was begun for nobody is somebody's once it was joined.
-void Fetch::on_interest() noexcept {
-  if (in_background_ && !flight().in_background()) permit_.permit.to_foreground();
-  if (order_.ticket.wanted()) return;
-  abandoned_ = true;
-  if (goes_on_alone()) {
-    if (connection_ && !order_.unsafe) connection_->deadline.expires_at(give_up_at());
-    return;
-  }
-  if (connection_) connection_->stream->close();
-  parking_.interrupt();
 }
 
 // The whole fetch, in the order in which things happen.
@@ -171,7 +158,10 @@ asio::awaitable<bool> Fetch::answered_by_store() {
       order_.ticket.leave();
       co_return true;
     }
-    if (reuse.verdict != cache::Verdict::unusable && !order_.body) order_.basis = found.entry;
+    if (reuse.verdict != cache::Verdict::unusable && !order_.body) {
+      order_.basis = found.entry;
+      basis_overrule_ = found.overrule;
+    }
     again = found.hit_for_miss;
   }
   if (again) {  // news for everyone: a marker stands, the origin just failed, or the key has variants
@@ -252,11 +242,12 @@ cache::Storability Fetch::judge() {
     verdict.response_caused = false;
   };
   if (verdict.store && memory_is_short(shared_)) refuse(cache::NotStored::memory);
-  if (verdict.store && mode() == cache::Mode::bypass) {  // those who wait for it already get it all the same
-    verdict.store = verdict.fresh_on_arrival = verdict.response_caused = false;
-    verdict.reason = cache::NotStored::method;  // an operator's word, not the answer's: not counted
+  // Those who wait for it already get it all the same, each the variant that is theirs; nobody joins, nothing is kept.
+  bool const invalidated = flight().overruled();
+  if (verdict.store && (invalidated || mode() == cache::Mode::bypass)) {
+    verdict.keep = verdict.fresh_on_arrival = false;
+    if (invalidated) local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::invalidated)].add();
   }
-  if (verdict.store && flight().overruled()) refuse(cache::NotStored::invalidated);
   if (verdict.store && cache::is_origin_error(response_.status) && stale_may_stand_in())
     refuse(cache::NotStored::status);  // STO-1: never over what stale-if-error may serve
   if (order_.policy->collapse == config::Collapse::strict && !verdict.fresh_on_arrival) verdict.share = false;  // COA-17
@@ -310,11 +301,14 @@ void Fetch::publish() {
   head->shareable = order_.shared && (verdict_.share || (error && to_anyone && may_be_shown_to_all(response_.fields)));
   head->joinable = head->shareable && verdict_.store && verdict_.fresh_on_arrival;
   head->origin_error = error;
-  if (verdict_.store) select_by_coding_if_others_are();
-  if (verdict_.store && !verdict_.vary.names.empty()) {
-    cache::SelectorBytes own, spec;
+  if (verdict_.store || error) select_by_coding_if_others_are();
+  if ((verdict_.store || error) && !verdict_.vary.names.empty()) {
+    cache::SelectorBytes own;
     cache::append_selector(order_.request.fields.fields(), verdict_.vary.names, order_.policy->key, own);
     head->selector = cache::view(own);
+  }
+  if (verdict_.store && !verdict_.vary.names.empty()) {
+    cache::SelectorBytes spec;
     store.announce_vary(order_.key, order_.hash, verdict_.vary.names, now.steady + vary_spec_life);
     cache::append_selector(order_.request.fields.fields(), store.vary_spec(order_.key, order_.hash), order_.policy->key,
                            spec);
@@ -337,7 +331,8 @@ void Fetch::publish() {
 }
 
 bool Fetch::stale_may_stand_in() const noexcept {
-  return order_.basis && cache::reuse(order_.asker, order_.basis->facts(), {}, times_.response, mode()).stale_if_error;
+  return order_.basis &&
+         cache::reuse(order_.asker, order_.basis->facts(), basis_overrule_, times_.response, mode()).stale_if_error;
 }
 
 // COA-9: with something stale at hand nobody is told of a head until it is likely that the body will come too.
@@ -361,7 +356,9 @@ void Fetch::select_by_coding_if_others_are() {
   static constexpr std::string_view coding = "accept-encoding";
   auto& names = verdict_.vary.names;
   auto const spec = shared_.store.vary_spec(order_.key, order_.hash);
-  if (!std::ranges::binary_search(spec, coding) || std::ranges::binary_search(names, coding)) return;
+  bool const is_one =
+      std::ranges::binary_search(spec, coding) || (!verdict_.store && response_.fields.has(http::FieldId::content_encoding));
+  if (!is_one || std::ranges::binary_search(names, coding)) return;
   names.emplace_back(coding);
   std::ranges::sort(names);
 }

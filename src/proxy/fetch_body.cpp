@@ -7,9 +7,7 @@
 namespace weir::proxy {
 
 asio::awaitable<wire::Transferred> Fetch::read(std::span<char> into) {
-  auto due = base::Clock::now() + order_.origin->settings.timeouts.stream_idle;
-  if (abandoned_ && flight().interest() == 0) due = std::min(due, give_up_at());
-  connection_->deadline.expires_at(due);
+  connection_->deadline.expires_after(order_.origin->settings.timeouts.stream_idle);
   co_return co_await connection_->stream->read_some(into);
 }
 
@@ -39,6 +37,7 @@ void Fetch::took(std::size_t bytes) {
   shared_.flight_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (flight().size() <= order_.policy->storable.max_object) return;
   // COA-9: it outgrew max_object in the middle; correct for all who joined, for nobody else.
+  if (held_back_) tell_head();  // its readers begin with the first byte, or with none
   storing_ = false;
   local_.metrics.not_stored[static_cast<std::size_t>(cache::NotStored::too_large)].add();
   mark_hit_for_miss(base::read_clock());

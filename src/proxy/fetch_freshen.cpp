@@ -32,9 +32,12 @@ asio::awaitable<bool> Fetch::freshen() {
   permit_.permit.release();
   if (response_.keep_alive && inbox_->unread().empty()) order_.pool->keep(std::move(connection_));
   local_.metrics.coalesce_fanout.observe_number(shared_.flights.waiters_of(order_.key, order_.hash));
+  // COA-1: who comes after the flight finds what it brought, here or where it is kept.
+  bool const waits = stored && !shared_.store.holds_puts();
+  if (waits) co_await share_it();
   order_.ticket.publish_entry(entry, true);
   order_.ticket.leave();
-  if (stored) co_await share_it();
+  if (stored && !waits) co_await share_it();
   lease_.end(store::LeaseOutcome::stored);
   co_return true;
 }

@@ -95,8 +95,11 @@ class Fetch {
   bool nobody_wants_it() const noexcept { return abandoned_ && !order_.ticket.wanted() && !goes_on_alone(); }
   // That it ended early is Weir's doing: nobody wanted it, or it had gone on alone for long enough.
   bool was_given_up() const noexcept {
-    return nobody_wants_it() || (abandoned_ && connection_ && connection_->deadline.expired() && !order_.ticket.wanted());
+    bool const cut = order_.upload && order_.upload->client_fault() != BodyRead::end;  // its client's doing (REQ-3)
+    return nobody_wants_it() || cut || (gave_up_ && !order_.ticket.wanted());
   }
+  void give_up_later() noexcept;
+  void give_up() noexcept;
   void on_interest() noexcept;
   shield::Flight& flight() const noexcept { return *flight_; }
   base::SteadyTime give_up_at() const noexcept { return started_ + order_.origin->settings.timeouts.origin; }
@@ -118,6 +121,8 @@ class Fetch {
   cache::Storability verdict_;
   base::Ref<cache::StoredResponse> place_;
   std::shared_ptr<HeldBack> held_back_;
+  std::shared_ptr<HeldBack> giving_up_;  // COA-2: at `give_up_at`, if nobody wants it then
+  cache::Overrule basis_overrule_;       // of what is stored
   base::SteadyTime started_{};
   base::SteadyTime keep_until_{};  // of what was stored
   std::uint64_t held_ = 0;         // bytes counted in shared_.flight_bytes
@@ -125,6 +130,7 @@ class Fetch {
   bool resumed_ = false;
   bool withdrawn_ = false;  // by a 304: what is stored is not for others any more
   bool storing_ = false;    // the answer may still end in the store
+  bool gave_up_ = false;    // it had gone on alone for long enough
   bool abandoned_ = false;  // nobody waits or reads (now)
   bool any_byte_ = false;   // of the response in the last attempt
   bool at_origin_ = false;  // counted as in flight

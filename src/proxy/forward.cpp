@@ -91,12 +91,6 @@ void add_as_keyed(http::Fields seen, std::string const& name, config::Policy con
   fields.add(name, weighted);
 }
 
-// RFC 9110 9.3.1: whoever expects no body there takes it for the next request.
-bool seldom_has_body(http::Method method) noexcept {
-  return method == http::Method::get || method == http::Method::head || method == http::Method::delete_ ||
-         method == http::Method::options;
-}
-
 bool is_joined(FieldId id) noexcept { return id == FieldId::x_forwarded_for || id == FieldId::tracestate; }
 
 // Strict: forwarded as its keyed value. The coding is that already; a list that is joined is its own value.
@@ -178,6 +172,11 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   bool const keyed_id = strict && is_keyed(policy, "x-request-id");
   if (!keyed_id && !fields.fields().has(FieldId::x_request_id)) fields.add(FieldId::x_request_id, new_request_id());
   return forward;
+}
+
+bool seldom_has_body(http::Method method) noexcept {
+  return method == http::Method::get || method == http::Method::head || method == http::Method::delete_ ||
+         method == http::Method::options;
 }
 
 std::string ForwardRequest::head(cache::StoredResponse const* basis) const {

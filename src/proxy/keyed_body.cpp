@@ -65,6 +65,7 @@ void Exchange::carry_body(FetchOrder& order) const {
   forward.method = request_.method;
   forward.method_id = request_.method_id;
   if (request_.has_body()) forward.framing = {http::BodyKind::length, body_->size()};
+  if (request_.has_body() && seldom_has_body(request_.method_id)) forward.fields.add(FieldId::connection, "close");
   for (auto const id : {FieldId::content_type, FieldId::content_encoding}) {
     if (forward.fields.fields().has(id)) continue;
     for (auto const& field : request_.fields)

@@ -99,9 +99,9 @@ asio::awaitable<void> Upload::pump(Client& client, base::Duration no_progress) {
     }
     fault_ = piece.what;
     if (piece.what != BodyRead::end) {
-      // A body that was cut must not look whole to the origin. One that has answered is left to say all of it: its
-      // connection is owed bytes, and ends then.
-      if (origin_ && !answered_) origin_->close();
+      // A body that was cut must not look whole to the origin. One that has answered is left to say all of it to a client
+      // that only stopped: its connection is owed bytes, and ends then.
+      if (origin_ && !(answered_ && piece.what == BodyRead::timed_out)) origin_->close();
       co_return;
     }
     auto const origin = origin_;

@@ -4,6 +4,7 @@
 #include <future>
 
 #include "scenario/answers.hpp"
+#include "support/burst.hpp"
 
 namespace weir::test {
 namespace {
@@ -160,6 +161,44 @@ TEST(Warm, GivesUpOnAnOriginThatIsNotAsked) {
   weir.turn(11s);
   ASSERT_TRUE(says(weir, "\"failed\":1,\"under_way\":0,\"ended\":true"));
   EXPECT_EQ(origin.calls(), calls);
+}
+
+// CB-1, WRM-1: those who wait for a permit when the breaker opens wait on, and keep nobody's worker to themselves.
+TEST(Warm, ABreakerThatOpensMeanwhileHoldsUpNobody) {
+  ScriptedOrigin origin;
+  Gate gate;
+  origin.answer_rest([&](Request const& request) {
+    if (request.target.starts_with("/bad")) return respond(503);
+    return request.target.starts_with("/busy") ? Script().wait(gate).head(200, {{"Content-Length", "0"}}) : page();
+  });
+  Weir weir(origin, plain +
+                        "workers: 1\nlimiter: {max_concurrent: 4}\n"
+                        "breaker: {min_requests: 2, open: 60s, open_max: 60s}\n");
+  get(weir.port(), "/hot");
+  Burst held(weir.port(), 3);
+  held.send_each([](std::size_t client) { return write_request("GET", "/busy" + std::to_string(client)); });
+  ASSERT_TRUE(origin.waits_for_calls(4));
+  warm(weir, order_of(numbered(4)));
+  auto const& limiter = weir.daemon().setup()->origins.begin()->second->limiter;
+  ASSERT_TRUE(eventually([&] { return limiter.stats().patient == 4; }));
+  for (int i = 0; weir.metric("weir_breaker_state") == 0 && i < 10; ++i) get(weir.port(), "/bad" + std::to_string(i));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(cache_status(get(weir.port(), "/hot")).hit());
+  EXPECT_TRUE(says(weir, "\"under_way\":4"));
+  gate.open();
+  held.collect();
+}
+
+// WRM-1: also where it might be served stale meanwhile.
+TEST(Warm, ValidatesWhatMayBeServedStale) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {{"Cache-Control", "max-age=10, stale-while-revalidate=600"}}, "x"));
+  Weir weir(origin, plain);
+  get(weir.port(), "/x");
+  weir.turn(11s);
+  warm(weir, order_of({"/x"}));
+  ASSERT_TRUE(says(weir, "\"done\":1,\"skipped\":0,\"failed\":0,\"under_way\":0,\"ended\":true"));
+  EXPECT_EQ(origin.calls(), 2U);
+  EXPECT_EQ(cache_status(get(weir.port(), "/x")).value("ttl"), "10");
 }
 
 // WRM-1, OBS-5: nothing is begun on a list that is not understood.

@@ -64,6 +64,8 @@ bool is_strict(config::Policy const& policy, ForwardAs as) noexcept;
 // Whether a strict policy lets a field of this name through on a cacheable request; any other policy does.
 bool reaches_origin(config::Policy const& policy, std::string_view name) noexcept;
 
+// RFC 9110 9.3.1: whoever expects no body with this method takes it for the next request, so nothing is to come behind it.
+bool seldom_has_body(http::Method method) noexcept;
 // X-Real-IP and its kin.
 bool is_client_address(std::string_view name) noexcept;
 // FWD-1: names that poison caches when they are not keyed; dropped in `guarded`.
