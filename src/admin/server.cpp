@@ -70,9 +70,16 @@ boost::system::result<std::string, StartError> token_of(config::Admin const& set
 
 }  // namespace
 
+// The connections of one listener: whoever fills the one door leaves the other open.
+struct Guests {
+  std::size_t most = 0;
+  std::set<Session*> sessions{};
+};
+
 // One listening address. The socket's file goes with it.
 struct Listener {
-  Listener(Acceptor a, Door d, std::string path) : acceptor(std::move(a)), door(std::move(d)), unix_path(std::move(path)) {}
+  Listener(Acceptor a, Door d, std::string path, Guests& g)
+      : acceptor(std::move(a)), door(std::move(d)), unix_path(std::move(path)), guests(g) {}
   Listener(Listener const&) = delete;
   Listener& operator=(Listener const&) = delete;
   ~Listener() {
@@ -92,24 +99,26 @@ struct Listener {
   Acceptor acceptor;
   Door door;
   std::string unix_path;
+  Guests& guests;
 };
 
 // Members in the order in which they may die: frames that the context destroys refer to what stands before it, and no I/O
 // object outlives it.
 struct Server::Impl {
   boost::system::result<std::unique_ptr<Listener>, StartError> listen(std::string_view setting, std::string const& text,
-                                                                      Door door, bool needs_token);
+                                                                      Door door, Guests& guests, bool needs_token);
   void start();
   void run() noexcept;
   void stop() noexcept;
   asio::awaitable<void> accept(Listener& listener);
   std::string begin(Listener& listener, wire::Stream::Socket socket);
-  void refuse(wire::Stream::Socket socket);
+  void refuse(wire::Stream::Socket socket, std::size_t bound);
+  bool is_empty() const noexcept { return at_admin.sessions.empty() && at_open.sessions.empty(); }
   void ended(std::exception_ptr const& error);
   void begin_stop();
 
-  bool stopping = false;  // the admin thread's, as are the two below
-  std::set<Session*> sessions;
+  bool stopping = false;  // the admin thread's, as are the three below
+  Guests at_admin{max_connections}, at_open{max_open_connections};
   observe::EverySoOften complain{60s};
   asio::io_context context{1};
   std::unique_ptr<Listener> admin, open;
@@ -120,16 +129,17 @@ struct Server::Impl {
 
 boost::system::result<std::unique_ptr<Listener>, StartError> Server::Impl::listen(std::string_view setting,
                                                                                   std::string const& text, Door door,
-                                                                                  bool needs_token) {
+                                                                                  Guests& guests, bool needs_token) {
   auto const address = parse_address(setting, text);
   if (!address) return address.error();
   if (needs_token && !address->local && door.token.empty()) {
-    return StartError{StartFault::token_required,
-                      std::string(setting) + ": `" + text + "` is open to the network, so admin.token or admin.token_file is required"};
+    return StartError{
+        StartFault::token_required,
+        std::string(setting) + ": `" + text + "` is open to the network, so admin.token or admin.token_file is required"};
   }
   auto acceptor = listen_on(context, setting, *address);
   if (!acceptor) return acceptor.error();
-  return std::make_unique<Listener>(std::move(*acceptor), std::move(door), address->unix_path);
+  return std::make_unique<Listener>(std::move(*acceptor), std::move(door), address->unix_path, guests);
 }
 
 void Server::Impl::start() {
@@ -138,7 +148,8 @@ void Server::Impl::start() {
     auto const on_end = [](std::exception_ptr const& error) {
       if (error) observe::log_error("admin-listener-failed");
     };
-    wire::Lasting::begin(context, [this, listener] { return accept(*listener); }, on_end);
+    wire::Lasting::begin(
+        context, [this, listener] { return accept(*listener); }, on_end);
   }
   if (admin || open) thread = std::thread([this] { run(); });
 }
@@ -170,11 +181,12 @@ asio::awaitable<void> Server::Impl::accept(Listener& listener) {
 
 // What went wrong, if anything. The listener must outlive a moment without memory.
 std::string Server::Impl::begin(Listener& listener, wire::Stream::Socket socket) try {
-  if (sessions.size() >= max_connections) {
-    refuse(std::move(socket));
+  auto& guests = listener.guests;
+  if (guests.sessions.size() >= guests.most) {
+    refuse(std::move(socket), guests.most);
     return {};
   }
-  auto session = std::make_shared<Session>(std::move(socket), listener.door, stopping, sessions);
+  auto session = std::make_shared<Session>(std::move(socket), listener.door, stopping, guests.sessions);
   auto& runs = *session;
   auto on_end = [this, session = std::move(session)](std::exception_ptr const& error) mutable {
     session.reset();
@@ -184,17 +196,17 @@ std::string Server::Impl::begin(Listener& listener, wire::Stream::Socket socket)
   return {};
 } catch (std::exception const& error) { return error.what(); }
 
-void Server::Impl::refuse(wire::Stream::Socket socket) {
+void Server::Impl::refuse(wire::Stream::Socket socket, std::size_t bound) {
   error_code error;
   socket.non_blocking(true, error);
   if (!error) socket.write_some(asio::buffer(too_many), error);
   if (auto const skipped = complain(base::read_clock().steady)) {
-    observe::log_warning("admin-connections-at-bound", {{"bound", max_connections}, {"skipped", *skipped}});
+    observe::log_warning("admin-connections-at-bound", {{"bound", bound}, {"skipped", *skipped}});
   }
 }
 
 void Server::Impl::ended(std::exception_ptr const& error) {
-  if (stopping && sessions.empty()) grace.cancel();
+  if (stopping && is_empty()) grace.cancel();
   if (error) observe::log_error("admin-session-failed", {{"what", what_of(error)}});
 }
 
@@ -206,8 +218,9 @@ void Server::Impl::begin_stop() {
     if (error) observe::log_warning("admin-close-failed", {{"error", error.message()}});
   }
   pause.cancel();
-  for (auto* const session : sessions) session->close_if_idle();
-  if (sessions.empty()) return;
+  for (auto const* const guests : {&at_admin, &at_open})
+    for (auto* const session : guests->sessions) session->close_if_idle();
+  if (is_empty()) return;
   grace.expires_after(stop_grace);
   grace.async_wait([this](error_code error) {
     if (!error) context.stop();
@@ -230,12 +243,13 @@ boost::system::result<std::unique_ptr<Server>, StartError> Server::open(config::
   auto token = token_of(settings);
   if (!token) return token.error();
   if (!is_off(settings.listen)) {
-    auto listener = impl->listen("admin.listen", settings.listen, {std::move(admin), *token}, true);
+    auto listener = impl->listen("admin.listen", settings.listen, {std::move(admin), *token}, impl->at_admin, true);
     if (!listener) return listener.error();
     impl->admin = std::move(*listener);
   }
   if (!is_off(settings.metrics_listen)) {
-    auto listener = impl->listen("admin.metrics_listen", settings.metrics_listen, {std::move(open), {}}, false);
+    auto listener =
+        impl->listen("admin.metrics_listen", settings.metrics_listen, {std::move(open), {}}, impl->at_open, false);
     if (!listener) return listener.error();
     impl->open = std::move(*listener);
   }

@@ -1,7 +1,7 @@
 // The operator's door: `admin.listen` and `admin.metrics_listen`, served by one thread of their own with an io_context of
-// their own, never by a worker. Bounds: max_connections in all, 16 KiB of head, 1 MiB of body, and a time limit on every
-// step. Owner: the daemon; stops last, so that a drain can be watched to its end. Threads: `open`, `stop` and the destructor
-// from the owner's.
+// their own, never by a worker. Bounds: so many connections to each, 16 KiB of head, 1 MiB of body, and a time limit on
+// every step. Owner: the daemon; stops last, so that a drain can be watched to its end. Threads: `open`, `stop` and the
+// destructor from the owner's.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 
 namespace weir::admin {
 
-inline constexpr std::size_t max_connections = 64;
+inline constexpr std::size_t max_connections = 64;       // to `listen`
+inline constexpr std::size_t max_open_connections = 32;  // to `metrics_listen`, where nobody shows a token
 inline constexpr std::size_t max_body = 1 << 20;
 
 enum class StartFault : std::uint8_t { bad_address, token_required, token_unreadable, cannot_listen };

@@ -216,6 +216,20 @@ TEST_F(AdminServer, SixtyFourConnectionsAreEnough) {  // OBS-3
   EXPECT_EQ(status, 200);
 }
 
+// Whoever reaches the open door has shown no token.
+TEST_F(AdminServer, ACrowdAtTheMetricsLeavesTheOperatorsDoorOpen) {  // OBS-3, OBS-5
+  settings_.metrics_listen = "127.0.0.1:0";
+  open();
+  std::vector<RawClient> all;
+  for (std::size_t i = 0; i < max_open_connections; ++i) all.push_back(RawClient::tcp(server_->metrics_port()));
+  EXPECT_EQ(RawClient::tcp(server_->metrics_port()).receive().value_or(RawResponse{}).status, 503);
+  for (std::size_t i = 0; i < max_connections; ++i) {
+    all.push_back(client());
+    ASSERT_EQ(all.back().ask(get_health).value_or(RawResponse{}).status, 200) << i;
+  }
+  EXPECT_EQ(client().receive().value_or(RawResponse{}).status, 503);
+}
+
 TEST_F(AdminServer, StopLetsACallEnd) {  // OBS-3, LCY-2
   std::promise<void> entered, release;
   router_more_ = {.method = "GET", .path = "/slow", .handler = [&](Call const&) {
