@@ -43,6 +43,18 @@ Explanation refused(http::Target const& target, wire::Refusal refusal) {
 struct Explainer::Impl {
   explicit Impl(Shared& s) : metrics(s.metrics.sites().size()), local(s, io, 0, metrics) {}
 
+  // While it lives, questions are answered by one setup. Then that may go: what checks its servers' health ends with it.
+  struct Using {
+    Using(Impl& i, std::shared_ptr<Setup const> setup) : impl(i) { impl.use(std::move(setup)); }
+    Using(Using const&) = delete;
+    Using& operator=(Using const&) = delete;
+    ~Using() {
+      impl.local.settings.reset();
+      impl.local.snapshot.reset();
+    }
+    Impl& impl;
+  };
+
   void use(std::shared_ptr<Setup const> setup);
   // An exchange that has begun with the question's request; what it may use lives here until the next.
   std::unique_ptr<Exchange> begin(Question const& question, wire::Refusal& refusal);
@@ -89,7 +101,7 @@ Explainer::Explainer(Shared& shared) : impl_(std::make_unique<Impl>(shared)) {}
 Explainer::~Explainer() = default;
 
 Explanation Explainer::explain(Question const& question, std::shared_ptr<Setup const> setup) {
-  impl_->use(std::move(setup));
+  Impl::Using const in_use(*impl_, std::move(setup));
   wire::Refusal refusal = wire::Refusal::none;
   auto const exchange = impl_->begin(question, refusal);
   if (exchange == nullptr) return refused(http::parse_target(question.url).value_or(http::Target{}), refusal);
@@ -98,7 +110,7 @@ Explanation Explainer::explain(Question const& question, std::shared_ptr<Setup c
 
 std::vector<Explainer::Held> Explainer::entries(Question const& question, bool all_keys,
                                                 std::shared_ptr<Setup const> setup) {
-  impl_->use(std::move(setup));
+  Impl::Using const in_use(*impl_, std::move(setup));
   std::vector<Held> held;
   wire::Refusal refusal = wire::Refusal::none;
   auto const exchange = impl_->begin(question, refusal);

@@ -284,6 +284,20 @@ TEST(Entries, ListWhatIsStoredForAUrl) {
   EXPECT_EQ(bj::parse(get(weir.admin_port(), "/v1/entries" + query_for("/none", {})).body).at("entries").as_int64(), 0);
 }
 
+// LCY-2, OBS-3: a setup that is gone, with what checks its servers, is not kept by the last question.
+TEST(Explain, KeepsNothingThatAReloadReplaced) {
+  ScriptedOrigin origin;
+  Weir weir(origin);
+  std::weak_ptr const asked_about = weir.daemon().setup();
+  explain(weir, "/a");
+  EXPECT_EQ(weir.reload("limiter: {max_concurrent: 2}\n"), std::vector<std::string>());
+  EXPECT_TRUE(eventually([&] { return asked_about.expired(); }));
+  std::weak_ptr const listed = weir.daemon().setup();
+  EXPECT_EQ(get(weir.admin_port(), "/v1/entries" + query_for("/a", {})).status, 200);
+  EXPECT_EQ(weir.reload("limiter: {max_concurrent: 3}\n"), std::vector<std::string>());
+  EXPECT_TRUE(eventually([&] { return listed.expired(); }));
+}
+
 // OBS-3, OBS-5: questions that are none.
 TEST(Explain, MistakesAreTold) {
   ScriptedOrigin origin;
