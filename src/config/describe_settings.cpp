@@ -193,8 +193,7 @@ Group<Drain> const& drain_group() {
 Group<Log> const& log_group() {
   static Group<Log> const group = [] {
     Choice<std::string> levels;
-    for (char const* level : {"trace", "debug", "info", "warning", "error", "critical", "off"})
-      levels.words.emplace_back(level, level);
+    for (char const* level : {"debug", "info", "warning", "error", "off"}) levels.words.emplace_back(level, level);
     Group<Log> g("log");
     g.add("level", &Log::level, levels, "the least that is logged");
     g.add("format", &Log::format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}}, "of the log");

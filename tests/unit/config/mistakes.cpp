@@ -41,7 +41,7 @@ limits: {header_timeout: 10}
           "weir.yaml:12:13: sites[0].origin: no origin `ap`; did you mean `api`?",
           "weir.yaml:14:16: sites[0].routes[0].path: `account`: a path starts with `/`",
           "weir.yaml:15:9: sites[0].routes[1].path: is required",
-          "weir.yaml:16:14: log.level: `loud` is none of trace, debug, info, warning, error, critical, off",
+          "weir.yaml:16:14: log.level: `loud` is none of debug, info, warning, error, off",
           "weir.yaml:17:26: limits.header_timeout: `10` has no unit; write it as in 250ms, 10s or 5m"));
 }
 
@@ -97,6 +97,7 @@ constexpr Row rows[] = {
     {"size_overflows", "limits: {body_bytes: 99999999TiB}", "is not a size"},
     {"size_too_small", "limits: {header_bytes: 10B}", "10B is out of range; 1KiB to 1MiB"},
     {"choice", "forward: {mode: loose}", "`loose` is none of guarded, strict, all"},
+    {"log_level_of_others", "log: {level: critical}", "log.level: `critical` is none of debug, info, warning, error, off"},
     {"listen_without_port", "listen: [\"0.0.0.0\"]", "listen[0]: `0.0.0.0`: not an IP address with a port"},
     {"listen_name", "listen: [\"localhost:80\"]", "not an IP address with a port"},
     {"listen_port", "listen: [\"0.0.0.0:65536\"]", "not an IP address with a port"},
