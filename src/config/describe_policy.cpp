@@ -165,8 +165,13 @@ Group<Coalesce> const& coalesce_group() {
     g.add("hold_time", &Coalesce::hold_time, Span{0s, 1min}, "and how long at most");
     g.add("window_stall", &Coalesce::window_stall, Span{0s, 1min},
           "how long slow readers may delay a fetch that outgrew max_object");
-    g.add("max_bytes", &Coalesce::max_bytes, Size{1 << 20, 1024 * gib, "auto"},
-          "with more in flights, new fetches are not shared; `auto`: a quarter of the store");
+    auto& bytes = g.add("max_bytes", &Coalesce::max_bytes, Size{1 << 20, 1024 * gib, "auto"},
+                        "top level alone: with more in flights, new fetches are not shared; `auto`: a quarter of the store");
+    bytes.read = [read = bytes.read](Reader& reader, Item const& item, Coalesce& coalesce) {
+      if (reader.path().starts_with("sites"))
+        return reader.mistake(item, "is of the whole process; it stands at the top level alone");
+      read(reader, item, coalesce);
+    };
     g.add("cluster", &Coalesce::cluster, Boolean{}, "one fetch among all nodes that share a Valkey store");
     g.add("cluster_max_wait", &Coalesce::cluster_max_wait, Span{10ms, 1h}, "longest wait for another node");
     return g;

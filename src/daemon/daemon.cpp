@@ -200,7 +200,7 @@ void Daemon::reopen_logs() {
 }
 
 void Daemon::apply_limits(config::Settings const& settings) noexcept {
-  auto const configured = settings.sites.front().policy.coalesce.max_bytes;
+  auto const configured = settings.defaults.coalesce.max_bytes;
   shared_.flight_bytes_max.store(configured != 0 ? configured : store_->stats().capacity / 4);
   auto const most = descriptors_for_clients();
   connections_.set_limits(settings.limits.connections != 0 ? settings.limits.connections : most,
