@@ -70,6 +70,7 @@ class Whole {
       Reader::Step const index(reader_, i);
       claim(site.hosts[i], site, hosts.is_list() && i < hosts.items.size() ? hosts.items[i] : hosts);
     }
+    check_name(site, hosts);
   }
 
   void claim(std::string const& host, Site const& site, Item const& item) {
@@ -80,6 +81,15 @@ class Whole {
                                  ? "twice in this site"
                                  : "already in sites[" + std::to_string(owner->second - settings_.sites.data()) + "]";
     reader_.mistake(item, what + " is " + whom);
+  }
+
+  // OBS-2: a series a site. Hosts are claimed once, so that only the name of the site without any can be another's.
+  void check_name(Site const& site, Item const& hosts) {
+    if (site.name.empty()) return;  // there was a mistake
+    auto const [owner, is_new] = named_.try_emplace(site.name, &site);
+    if (is_new || owner->second->hosts.empty() == site.hosts.empty()) return;
+    reader_.mistake(hosts, "metrics would call it " + ticked(site.name) + ", as they do sites[" +
+                               std::to_string(owner->second - settings_.sites.data()) + "]");
   }
 
   void check_site_origin(Site& site, Item const& item) {
@@ -150,7 +160,7 @@ class Whole {
   Settings& settings_;
   std::string first_origin_;
   bool some_forward_all_ = false;
-  std::unordered_map<std::string, Site const*> owners_;
+  std::unordered_map<std::string, Site const*> owners_, named_;  // by host, by name
 };
 
 void read_all(Sources const& sources, Mistakes& mistakes, Loaded& loaded) {
