@@ -233,6 +233,17 @@ std::string check_origin_name(std::string& value) {
              : "an origin's name is made of letters, digits, `-` and `_`";
 }
 
+std::string check_log_file(std::string& value) {
+  if (value == "off" || value == "false") return "no file; the log is switched off by `log.level: off`";
+  if (value == "stdout") return "no file; the log goes to one, or to standard error: `stderr`";
+  return check_any(value);
+}
+
+std::string check_ca_file(std::string& value) {
+  if (value == "off" || value == "false") return "no file; write `system`, or `verify: off` to trust anybody";
+  return check_any(value);
+}
+
 std::string check_prefix(std::string& value) {
   bool const good = value.size() <= 64 && std::all_of(value.begin(), value.end(), is_visible);
   return good ? "" : "expected at most 64 visible ASCII characters";

@@ -30,7 +30,9 @@ std::string check_language(std::string& value);
 std::string check_vary_name(std::string& value);  // "cookie" or "authorization"
 std::string check_instance(std::string& value);
 std::string check_origin_name(std::string& value);
-std::string check_prefix(std::string& value);  // of keys in the store
+std::string check_log_file(std::string& value);  // not a word that says no file
+std::string check_ca_file(std::string& value);   // the same
+std::string check_prefix(std::string& value);    // of keys in the store
 
 // Whether an address that `check_listen` let pass is reached from this machine alone.
 bool is_local(std::string const& listen);

@@ -20,7 +20,7 @@ Group<OriginTls> const& origin_tls_group() {
   static Group<OriginTls> const group = [] {
     Group<OriginTls> g("origin_tls");
     g.add("verify", &OriginTls::verify, Boolean{}, "check the origin's certificate");
-    g.add("ca_file", &OriginTls::ca_file, Text{check_any, "file", "system", false}, "authorities that are trusted, PEM");
+    g.add("ca_file", &OriginTls::ca_file, Text{check_ca_file, "file", "system", false}, "authorities that are trusted, PEM");
     g.add("server_name", &OriginTls::server_name, Text{check_server_name, "name", "auto", false},
           "name in the handshake and the certificate; `auto`: the address's host");
     return g;

@@ -197,7 +197,7 @@ Group<Log> const& log_group() {
     Group<Log> g("log");
     g.add("level", &Log::level, levels, "the least that is logged");
     g.add("format", &Log::format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}}, "of the log");
-    g.add("file", &Log::file, Text{check_any, "file", "stderr", false}, "of the log");
+    g.add("file", &Log::file, Text{check_log_file, "file", "stderr", false}, "of the log");
     g.add("access_file", &Log::access_file, file_or_off(), "a line for each request; `stdout` is that and no file");
     g.add("access_format", &Log::access_format, Choice<LogFormat>{{{"text", LogFormat::text}, {"json", LogFormat::json}}},
           "of these lines; `text` is the combined format with host, outcome, Cache-Status and seconds behind it");

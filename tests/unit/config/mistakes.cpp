@@ -96,6 +96,9 @@ constexpr Row rows[] = {
     {"size_decimal", "limits: {body_bytes: 64MB}", "`64MB` is not a size"},
     {"size_overflows", "limits: {body_bytes: 99999999TiB}", "is not a size"},
     {"size_too_small", "limits: {header_bytes: 10B}", "10B is out of range; 1KiB to 1MiB"},
+    {"log_file_off", "log: {file: off}", "log.file: `off`: no file; the log is switched off by `log.level: off`"},
+    {"log_file_false", "log: {file: false}", "log.file: `false`: no file"},
+    {"log_file_stdout", "log: {file: stdout}", "log.file: `stdout`: no file; the log goes to one, or to standard error"},
     {"choice", "forward: {mode: loose}", "`loose` is none of guarded, strict, all"},
     {"log_level_of_others", "log: {level: critical}", "log.level: `critical` is none of debug, info, warning, error, off"},
     {"listen_without_port", "listen: [\"0.0.0.0\"]", "listen[0]: `0.0.0.0`: not an IP address with a port"},
@@ -215,6 +218,8 @@ constexpr OriginRow origin_rows[] = {
     {"own_timeouts", "{url: \"http://a\", timeouts: {store: 1s}}", "origins.app.timeouts.store: unknown key"},
     {"own_breaker", "{url: \"http://a\", breaker: {open: 2m}}", "origins.app.breaker: `open_max` is shorter"},
     {"balance", "{url: \"http://a\", balance: random}", "`random` is none of round_robin, least_connections"},
+    {"ca_file_off", "{url: \"https://a\", tls: {ca_file: off}}", "origins.app.tls.ca_file: `off`: no file; write `system`"},
+    {"ca_file_false", "{url: \"https://a\", tls: {ca_file: false}}", "origins.app.tls.ca_file: `false`: no file"},
     {"host_header", "{url: \"http://a\", host_header: \"a b\"}", "not a host"},
 };
 INSTANTIATE_TEST_SUITE_P(Table, OriginMistake, testing::ValuesIn(origin_rows),
