@@ -126,9 +126,11 @@ int main(int argc, char** argv) {
 
   auto loaded = weir::config::load(options.sources);
   for (auto const& warning : loaded.warnings) std::cerr << "weir: warning: " << warning << '\n';
-  // What certificates hold belongs to a configuration's mistakes too.
-  if (loaded.known() != nullptr && options.action != Action::dump && !loaded.is_wrong_in("listen"))
-    weir::server::make_prefaces(*loaded.known(), loaded.mistakes);
+  // What certificates and authorities hold belongs to a configuration's mistakes too.
+  if (loaded.known() != nullptr && options.action != Action::dump) {
+    if (!loaded.is_wrong_in("listen")) weir::server::make_prefaces(*loaded.known(), loaded.mistakes);
+    if (!loaded.is_wrong_in("origins")) weir::origin::try_tls(*loaded.known(), loaded.mistakes);
+  }
   if (!loaded.mistakes.empty()) loaded.settings.reset();
   for (auto const& mistake : loaded.mistakes) std::cerr << "weir: " << mistake.text() << '\n';
   if (!loaded.settings) return exit_usage;

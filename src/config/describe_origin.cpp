@@ -23,6 +23,11 @@ Group<OriginTls> const& origin_tls_group() {
     g.add("ca_file", &OriginTls::ca_file, Text{check_ca_file, "file", "system", false}, "authorities that are trusted, PEM");
     g.add("server_name", &OriginTls::server_name, Text{check_server_name, "name", "auto", false},
           "name in the handshake and the certificate; `auto`: the address's host");
+    g.check([](Reader& reader, Item const& item, OriginTls& tls) {
+      auto const* const given = item.find("ca_file");
+      auto const& place = given ? given->place : item.place;
+      tls.ca_where = {place.source ? *place.source : "", place.line, place.column, reader.path() + ".ca_file"};
+    });
     return g;
   }();
   return group;

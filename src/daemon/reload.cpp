@@ -156,6 +156,7 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
   if (loaded.known() != nullptr) check_fixed(now->settings, loaded, next.mistakes);
   if (!loaded.settings) {
     if (loaded.partly && !loaded.is_wrong_in("listen")) server::make_prefaces(*loaded.partly, next.mistakes);
+    if (loaded.partly && !loaded.is_wrong_in("origins")) origin::try_tls(*loaded.partly, next.mistakes);
     return next;
   }
   auto const& settings = *loaded.settings;
@@ -168,7 +169,7 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
     try {
       auto const servers = known != now->origins.end() ? known->second->servers : nullptr;
       next.setup->origins.emplace(name, std::make_shared<proxy::OriginState>(std::move(guard), origin, servers));
-    } catch (std::exception const& error) { next.mistakes.push_back({"", 0, 0, "origins." + name + ".tls", error.what()}); }
+    } catch (std::exception const& error) { next.mistakes.push_back(origin::tls_mistake(origin, error)); }
   }
   auto const prefaces = server::make_prefaces(settings, next.mistakes);
   next.closed = fronts_;

@@ -1,5 +1,7 @@
 #include "weir/origin/pool.hpp"
 
+#include <algorithm>
+
 namespace weir::origin {
 
 using shield::FailureKind;
@@ -153,6 +155,22 @@ std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& se
     context->set_default_verify_paths();
   context->set_verify_mode(settings.verify ? asio::ssl::verify_peer : asio::ssl::verify_none);
   return context;
+}
+
+config::Mistake tls_mistake(config::Origin const& origin, std::exception const& error) {
+  auto const& where = origin.tls.ca_where;
+  auto const path = where.path.empty() ? "origins." + origin.name + ".tls.ca_file" : where.path;
+  return {where.file, where.line, where.column, path, "`" + origin.tls.ca_file + "`: " + error.what()};
+}
+
+void try_tls(config::Settings const& settings, std::vector<config::Mistake>& mistakes) {
+  for (auto const& [name, origin] : settings.origins) {
+    bool const by_tls = std::ranges::any_of(origin.servers, [](auto const& url) { return url.starts_with("https:"); });
+    if (!by_tls) continue;
+    try {
+      make_tls_context(origin.tls);
+    } catch (std::exception const& error) { mistakes.push_back(tls_mistake(origin, error)); }
+  }
 }
 
 }  // namespace weir::origin

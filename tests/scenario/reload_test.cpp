@@ -190,6 +190,21 @@ TEST(Reload, AnAddressMovesToAllAndBack) {
   EXPECT_EQ(origin.calls(), 1U);
 }
 
+// LCY-2: authorities that cannot be read are a mistake with its place, as they are for `--test`.
+TEST(Reload, RefusesAuthoritiesThatAreNotThere) {
+  ScriptedOrigin origin;
+  Weir weir(origin);
+  std::string const tls = "origins: {other: {url: \"https://127.0.0.1:1\", tls: {ca_file: /does/not/exist}}}\n";
+  for (auto const& [yaml, count] : {std::pair<std::string, std::size_t>{tls, 1}, {tls + "listne: 1\n", 2}}) {
+    weir.edit(yaml + "sites: [{origin: other}]\n");
+    auto const mistakes = weir.daemon().reload().mistakes;
+    ASSERT_EQ(mistakes.size(), count);
+    auto const& told = mistakes.back();
+    EXPECT_EQ(told.path, "origins.other.tls.ca_file") << told.text();
+    EXPECT_EQ(std::pair(told.line, told.column), std::pair(2, 62)) << told.text();
+  }
+}
+
 // LCY-2: what belongs to the whole file and what is fixed are told together, so that one look mends all.
 TEST(Reload, TellsMistakesOfEveryKindAtOnce) {
   ScriptedOrigin origin;

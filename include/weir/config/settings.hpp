@@ -60,7 +60,7 @@ struct Timeouts {
 
 struct Pool { std::uint32_t idle = 32; Duration idle_time = 30s; };
 
-struct OriginTls { bool verify = true; std::string ca_file; std::string server_name; };
+struct OriginTls { bool verify = true; std::string ca_file, server_name; Where ca_where; };
 
 struct Breaker {
   bool enabled = true;

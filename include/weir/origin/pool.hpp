@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 #include <boost/asio/ssl/context.hpp>
 
 #include "weir/base/clock.hpp"
-#include "weir/config/settings.hpp"
+#include "weir/config/load.hpp"
 #include "weir/origin/address.hpp"
 #include "weir/origin/servers.hpp"
 #include "weir/shield/flight.hpp"
@@ -90,7 +91,11 @@ class Pool {
 asio::awaitable<Connected> open_connection(asio::io_context& io, wire::Dialer& dialer, Address const& address,
                                            asio::ssl::context* tls, std::string const& server_name, base::SteadyTime due);
 
-// Verification against the system's or the configured authorities. Throws boost::system::system_error at start-up.
+// Verification against the system's or the configured authorities. Throws boost::system::system_error.
 std::shared_ptr<asio::ssl::context> make_tls_context(config::OriginTls const& settings);
+// What it threw, as a mistake of the origin's settings.
+config::Mistake tls_mistake(config::Origin const& origin, std::exception const& error);
+// Tries it for each origin that is asked by TLS, for `--test` and for a configuration with other mistakes.
+void try_tls(config::Settings const& settings, std::vector<config::Mistake>& mistakes);
 
 }  // namespace weir::origin
