@@ -73,15 +73,29 @@ int another(int descriptor, std::string const& address) {
   return copy;
 }
 
-// Counts the workers that have taken a setup.
+// Counts the workers that have taken a setup, or failed to.
 struct Turns {
-  std::mutex mutex;  // guards `left`
+  std::mutex mutex;  // guards the two below
   std::condition_variable all;
-  std::size_t left = 0;
-  void taken() {
-    std::lock_guard const lock(mutex);
-    if (--left == 0) all.notify_all();
+  std::size_t left = 0, failed = 0;
+};
+
+// One worker's. However it ends, nobody waits for it any longer.
+class Turn {
+ public:
+  explicit Turn(Turns& turns) noexcept : turns_(turns) {}
+  Turn(Turn const&) = delete;
+  Turn& operator=(Turn const&) = delete;
+  ~Turn() {
+    std::lock_guard const lock(turns_.mutex);
+    if (!taken_) ++turns_.failed;
+    if (--turns_.left == 0) turns_.all.notify_all();
   }
+  void taken() noexcept { taken_ = true; }
+
+ private:
+  Turns& turns_;
+  bool taken_ = false;
 };
 
 }  // namespace
@@ -206,7 +220,7 @@ Daemon::Next Daemon::prepare(config::Loaded& loaded) {
   return next;
 }
 
-// Nothing fails any more.
+// Nothing fails any more but for want of memory, and that is told as a mistake.
 void Daemon::publish(Next& next) {
   auto const& settings = next.setup->settings;
   next.setup->site_rows = metrics_.rows_of(site_names(settings));
@@ -237,16 +251,20 @@ void Daemon::publish(Next& next) {
     auto& worker = *workers_[i];
     boost::asio::post(worker.io(), [&worker, turns, setup = setup_, opened = std::move(sockets[i]), closed = next.closed,
                                     prefaces = next.prefaces] {
+      Turn turn(*turns);
       worker.use(setup);
+      // Before what is opened: an address that is written in another way is bound as it was.
+      for (auto const& front : closed) worker.stop_listening(front.bound);
       for (auto const& [descriptor, address] : opened) worker.listen(descriptor, address);
       for (auto const& [address, preface] : prefaces) worker.use_preface(address, preface);
-      for (auto const& front : closed) worker.stop_listening(front.bound);
-      turns->taken();
+      turn.taken();
     });
   }
   std::unique_lock lock(turns->mutex);
   if (!turns->all.wait_for(lock, turn_limit, [&] { return turns->left == 0; }))
     observe::log_warning("reload-slow", {{"workers", turns->left}});
+  if (turns->failed != 0)
+    next.mistakes.push_back({"", 0, 0, "", "not every worker could take it, for want of memory; reload again"});
 }
 
 admin::Reloaded Daemon::reload() {
@@ -258,8 +276,8 @@ admin::Reloaded Daemon::reload(config::Loaded loaded) {
   std::lock_guard const lock(reload_mutex_);
   notify_reloading();
   auto next = prepare(loaded);
+  if (next.mistakes.empty()) publish(next);
   bool const good = next.mistakes.empty();
-  if (good) publish(next);
   for (auto const& warning : loaded.warnings) observe::log_warning("configuration", {{"what", warning}});
   for (auto const& mistake : next.mistakes) observe::log_error("configuration", {{"what", mistake.text()}});
   if (good)

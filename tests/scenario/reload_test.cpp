@@ -190,6 +190,21 @@ TEST(Reload, AnAddressMovesToAllAndBack) {
   EXPECT_EQ(origin.calls(), 1U);
 }
 
+// LCY-2: an address that is written in another way is bound as it was, and goes on.
+TEST(Reload, AnAddressMayBeWrittenAnew) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {fresh}, "hello"));
+  Weir weir(origin, "listen: [\"[::1]:0\"]\n");
+  auto const port = std::to_string(weir.port());
+  for (auto const* const host : {"[::1]:", "[0:0:0:0:0:0:0:1]:"}) {
+    EXPECT_EQ(weir.reload(std::string("listen: [\"") + host + port + "\"]\n"), None());
+    for (auto const& worker : weir.daemon().workers())
+      ASSERT_TRUE(eventually([&] { return worker->listeners() == 1; })) << host;
+    EXPECT_EQ(Client(weir.port(), {.address = "::1"}).get("/x").body, "hello") << host;
+  }
+  EXPECT_EQ(weir.daemon().addresses(), std::vector<std::string>{"[::1]:" + port});
+}
+
 // LCY-2: authorities that cannot be read are a mistake with its place, as they are for `--test`.
 TEST(Reload, RefusesAuthoritiesThatAreNotThere) {
   ScriptedOrigin origin;
