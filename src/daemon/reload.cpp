@@ -268,12 +268,17 @@ void Daemon::publish(Next& next) {
 }
 
 admin::Reloaded Daemon::reload() {
-  if (load_) return reload(load_());
-  return reload({std::nullopt, {{"", 0, 0, "", "there is nothing to load"}}, {}});
+  std::lock_guard const lock(reload_mutex_);  // from the reading on: what is read last is what stays
+  if (load_) return take(load_());
+  return take({std::nullopt, {{"", 0, 0, "", "there is nothing to load"}}, {}});
 }
 
 admin::Reloaded Daemon::reload(config::Loaded loaded) {
   std::lock_guard const lock(reload_mutex_);
+  return take(std::move(loaded));
+}
+
+admin::Reloaded Daemon::take(config::Loaded loaded) {
   notify_reloading();
   auto next = prepare(loaded);
   if (next.mistakes.empty()) publish(next);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -203,6 +204,29 @@ TEST(Reload, AnAddressMayBeWrittenAnew) {
     EXPECT_EQ(Client(weir.port(), {.address = "::1"}).get("/x").body, "hello") << host;
   }
   EXPECT_EQ(weir.daemon().addresses(), std::vector<std::string>{"[::1]:" + port});
+}
+
+// LCY-2: of two at once, what was read later stays. The later one cannot end before the first, so the wait is for nothing.
+TEST(Reload, WhatWasReadLastStays) {
+  ScriptedOrigin origin;
+  auto settings = Weir(origin).daemon().setup()->settings;
+  std::atomic<std::uint32_t> file{1};
+  std::atomic<int> reads{0};
+  std::future<admin::Reloaded> later;
+  daemon::Daemon* running = nullptr;
+  daemon::Daemon daemon(settings, [&] {
+    settings.limits.header_count = file.load();
+    config::Loaded loaded{settings, {}, {}};
+    if (reads.fetch_add(1) != 0) return loaded;
+    file = 2;
+    later = std::async(std::launch::async, [&] { return running->reload(); });
+    later.wait_for(200ms);
+    return loaded;
+  });
+  running = &daemon;
+  EXPECT_TRUE(daemon.reload().mistakes.empty());
+  EXPECT_TRUE(later.get().mistakes.empty());
+  EXPECT_EQ(daemon.setup()->settings.limits.header_count, 2U);
 }
 
 // LCY-2: authorities that cannot be read are a mistake with its place, as they are for `--test`.

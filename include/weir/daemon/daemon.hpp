@@ -74,6 +74,7 @@ class Daemon {
   void apply_limits(config::Settings const& settings) noexcept;
   Next prepare(config::Loaded& loaded);
   void publish(Next& next);
+  admin::Reloaded take(config::Loaded loaded);  // under `reload_mutex_`
   bool write_snapshot(std::function<bool(base::Duration)> const& wait);
   void listen();
   void watch_miss_rate(base::SteadyTime now);  // on the first worker
