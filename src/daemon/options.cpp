@@ -16,8 +16,9 @@ namespace {
 std::string read_file(std::string const& path, std::string& text) {
   std::ifstream in(path, std::ios::binary);
   std::ostringstream all;
-  if (in) all << in.rdbuf();
-  if (!in || !all) return std::string("cannot be read: ") + std::strerror(errno);
+  bool const empty = in.is_open() && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
+  if (in && !empty) all << in.rdbuf();  // which fails where there is nothing
+  if (!in.is_open() || in.bad() || !all) return std::string("cannot be read: ") + std::strerror(errno);
   text = std::move(all).str();
   return {};
 }
