@@ -252,11 +252,11 @@ void Daemon::publish(Next& next) {
     boost::asio::post(worker.io(), [&worker, turns, setup = setup_, opened = std::move(sockets[i]), closed = next.closed,
                                     prefaces = next.prefaces] {
       Turn turn(*turns);
-      worker.use(setup);
       // Before what is opened: an address that is written in another way is bound as it was.
       for (auto const& front : closed) worker.stop_listening(front.bound);
       for (auto const& [descriptor, address] : opened) worker.listen(descriptor, address);
       for (auto const& [address, preface] : prefaces) worker.use_preface(address, preface);
+      worker.use(setup);  // last: should there be no memory for it, another reload makes good all that is missing
       turn.taken();
     });
   }

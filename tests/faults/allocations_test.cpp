@@ -70,5 +70,31 @@ TEST(AllocationsOfTls, FailOneAtATime) {
   std::printf("tls: %llu injected and survived\n", static_cast<unsigned long long>(injected));
 }
 
+// COA-6, LCY-2: a worker without memory for new settings is told of, waited for no longer, and gets them with the next one.
+TEST(AllocationsOfReloads, FailOneAtATime) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200, {{"Cache-Control", "max-age=600"}}, "hello"));
+  auto const marked = [](std::uint64_t nth) {
+    return plain + "workers: 1\nheaders: {response: {set: {X-Mark: m" + std::to_string(nth) + "}}}\n";
+  };
+  Weir weir(origin, marked(0));
+  mark_workers(weir);
+  std::uint64_t told = 0;
+  for (std::uint64_t nth = 1; nth <= most && !HasFailure(); ++nth) {
+    SCOPED_TRACE(nth);
+    allocations::fail({nth, 1});
+    auto const mistakes = weir.reload(marked(nth));
+    bool const reached = allocations::end() >= nth;
+    if (!mistakes.empty()) {
+      ++told;
+      EXPECT_EQ(mistakes, std::vector<std::string>{": not every worker could take it, for want of memory; reload again"});
+      EXPECT_EQ(weir.reload(marked(nth)), std::vector<std::string>());
+    }
+    EXPECT_EQ(get(weir.port(), "/x").value("X-Mark"), "m" + std::to_string(nth));
+    if (!reached) break;
+  }
+  EXPECT_GT(told, 0U);
+}
+
 }  // namespace
 }  // namespace weir::test
