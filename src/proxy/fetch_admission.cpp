@@ -114,10 +114,11 @@ void Fetch::tell_breaker(bool healthy) noexcept {
   if (breaker.failed(now, local_.random_bits())) order_.origin->limiter.refuse_all();
 }
 
-// What its body is worth is told when it ends; of one that is not stored, which may go on for hours, the head is enough.
+// What its body is worth is told when it ends. The head is enough of one that is not stored, which may go on for hours, and
+// of a probe, for which all others wait.
 void Fetch::tell_breaker_of_head() noexcept {
   bool const failed = is_origin_health_failure(response_.status, order_.origin->settings.breaker);
-  if (!failed && verdict_.store) return;
+  if (!failed && verdict_.store && !probe_) return;
   told_healthy_ = !failed;
   tell_breaker(!failed);
 }

@@ -124,6 +124,35 @@ TEST(Breaker, BrokenBodiesCount) {
   EXPECT_EQ(weir.metric("weir_breaker_state"), 2);
 }
 
+// CB-1: the probe's head closes it, so that nobody is refused for as long as its body lasts; that the body breaks off
+// counts.
+TEST(Breaker, AProbesHeadClosesIt) {
+  for (bool const breaks : {false, true}) {
+    SCOPED_TRACE(breaks);
+    ScriptedOrigin origin;
+    Gate gate;
+    origin.answer("/down", respond(503));
+    Fields const fields{{"Content-Length", "8"}, {"Cache-Control", "max-age=60"}};
+    auto slow = Script().head(200, fields).body("slow").wait(gate);
+    origin.answer("/slow", breaks ? slow.close() : slow.body("body"));
+    origin.answer_rest([](Request const&) { return respond(200, {{"Cache-Control", "no-store"}}, "ok"); });
+    Weir weir(origin, "breaker: {min_requests: 1, failure_percent: 20}");
+    get(weir.port(), "/down");
+    EXPECT_EQ(weir.metric("weir_breaker_state"), 2);
+    weir.turn(7s);
+    Client probe(weir.port());
+    probe.send_request("GET", "/slow");
+    EXPECT_EQ(probe.read_at_least(4).body, "slow");
+    EXPECT_EQ(weir.metric("weir_breaker_state"), 0);
+    ask(weir, 0, 4, 200);
+    gate.open();
+    EXPECT_EQ(probe.read().complete, !breaks);
+    ASSERT_TRUE(weir.waits_until_no_flights());
+    EXPECT_EQ(weir.metric("weir_breaker_state"), breaks ? 2 : 0);
+    EXPECT_EQ(origin.calls(), 6U);
+  }
+}
+
 // CB-1, STL-2: stale where permitted, without an attempt; 504 where validation is a must (STL-3).
 TEST(Breaker, StaleIsServedWhereThatIsPermitted) {
   ScriptedOrigin origin;
