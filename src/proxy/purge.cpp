@@ -47,6 +47,16 @@ class Reading {
     add(cache::tag_of_name(site_->name, tag), "tag " + site_->name + ' ' + tag);
   }
 
+  // Some of the routes below it may normalise their paths and others not, so it is meant both ways.
+  void add_prefix(Scope scope, std::string_view name, http::Request const& request, std::string const& shown) {
+    add(cache::tag_of_prefix(scope, name, request.path), shown + std::string(request.path));
+    cache::KeyRules rules;
+    rules.normalize_path = true;
+    std::string storage;
+    auto const normalized = cache::rewrite_target(request, rules, storage).path;
+    if (normalized != request.path) add(cache::tag_of_prefix(scope, name, normalized), shown + std::string(normalized));
+  }
+
   // The query is rewritten as that of a request would be (KEY-3), so that both name the same entries.
   void add_url(std::string const& text, bool prefix) {
     auto const target = http::parse_target(text);
@@ -75,7 +85,7 @@ class Reading {
     auto const scope = authority.empty() ? Scope::site : Scope::authority;
     auto const& name = authority.empty() ? site->name : authority;
     auto const shown = (authority.empty() ? "site " + name : name);
-    if (prefix) return add(cache::tag_of_prefix(scope, name, target->path), "prefix " + shown + std::string(target->path));
+    if (prefix) return add_prefix(scope, name, request, "prefix " + shown);
     std::string storage;
     auto const* const in_site = route_in(*site, request);
     auto const& rules = (in_site != nullptr ? in_site->policy : site->policy).key;

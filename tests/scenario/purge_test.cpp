@@ -73,6 +73,32 @@ TEST(Purge, ReachesWhatItNames) {
   }
 }
 
+// PRG-1, PRG-2, KEY-2: a path may be named as clients write it, wherever it is keyed in another way.
+TEST(Purge, ReachesNormalizedPaths) {
+  struct Row {
+    std::string order, prefix;
+    bool normalizes;
+  };
+  for (auto const& row : std::vector<Row>{
+           {R"("urls":["http://weir.test/%7eann/x/a"])", "", true},
+           {R"("prefixes":["http://weir.test/%7eann/x/"])", "prefix weir.test/~ann/x/", true},
+           {R"("prefixes":["/%7Eann/"])", "prefix site default/~ann/", true},
+           {R"("prefixes":["/~ann/"])", "", true},
+           {R"("prefixes":["/%7eann/x/"])", "prefix site default/%7eann/x/", false},
+       }) {
+    SCOPED_TRACE(row.order);
+    Counting counting;
+    Weir weir(counting.origin, row.normalizes ? "key: {normalize_path: true}" : "");
+    get(weir.port(), "/%7eann/x/a");
+    get(weir.port(), "/ann/x/a");
+    auto const purged = purge(weir, "{" + row.order + R"(,"mode":"hard"})");
+    EXPECT_NE(purged.body.find(row.prefix), std::string::npos) << purged.body;
+    EXPECT_FALSE(cache_status(get(weir.port(), "/%7eann/x/a")).hit());
+    EXPECT_TRUE(cache_status(get(weir.port(), "/ann/x/a")).hit());
+    EXPECT_EQ(counting.origin.calls(), 3U);
+  }
+}
+
 // PRG-1: tags and groups, not shown to clients unless told so.
 TEST(Purge, ByTagAndGroup) {
   for (auto const& fields :
