@@ -127,8 +127,10 @@ void Stats::count(observe::Metrics const& metrics) {
     origin_inflight += worker->origin_inflight.load(std::memory_order_relaxed);
     for (std::size_t i = 0; i < worker->fetches.size(); ++i) {
       auto const count = worker->fetches[i].value();
-      fetches_by_class[i / observe::fetch_result_count] += count;
-      fetches_by_result[i % observe::fetch_result_count] += count;
+      auto const result = i % observe::fetch_result_count;
+      if (observe::is_sent(static_cast<observe::FetchResult>(result)))
+        fetches_by_class[i / observe::fetch_result_count] += count;
+      fetches_by_result[result] += count;
     }
     for (std::size_t i = 0; i < sites.size() * observe::outcome_count; ++i)
       sites[i / observe::outcome_count].requests[i % observe::outcome_count] += worker->requests[i].value();

@@ -72,7 +72,8 @@ std::uint64_t Metrics::total_coalesced() const noexcept {
 std::uint64_t Metrics::total_fetches() const noexcept {
   std::uint64_t sum = 0;
   for (auto const& worker : workers_) {
-    for (auto const& count : worker->fetches) sum += count.value();
+    for (std::size_t i = 0; i < worker->fetches.size(); ++i)
+      if (is_sent(static_cast<FetchResult>(i % fetch_result_count))) sum += worker->fetches[i].value();
   }
   return sum;
 }

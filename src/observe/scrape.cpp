@@ -158,7 +158,8 @@ void add_requests(Page& page, std::vector<std::string> const& sites) {
 }
 
 void add_origin(Page& page) {
-  auto fetches = page.counter("weir_origin_fetches_total", "Requests sent to origins, by cause and by how they ended.");
+  auto fetches = page.counter("weir_origin_fetches_total",
+                              "Requests sent to origins, by cause and by how they ended; shed: not sent, to protect them.");
   for (std::size_t c = 0; c < fetch_class_count; ++c) {
     for (std::size_t r = 0; r < fetch_result_count; ++r) {
       auto const get = [&](WorkerMetrics const& w) -> Counter const& { return w.fetches[c * fetch_result_count + r]; };

@@ -446,8 +446,10 @@ void Fetch::fail(FailureKind kind) {
   order_.ticket.leave();
 }
 
+// Of what ended before it could be sent only what was shed is counted, beside the calls to the origin.
 void Fetch::note(FetchResult result) {
-  local_.metrics.fetch(order_.why, result);
+  if (at_origin_ || result == FetchResult::shed) local_.metrics.fetch(order_.why, result);
+  if (!at_origin_) return;
   local_.metrics.fetch_seconds[static_cast<std::size_t>(order_.why)].observe(base::Clock::now() - started_);
 }
 

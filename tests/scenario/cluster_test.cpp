@@ -106,6 +106,10 @@ TEST(Cluster, AFailureIsToldToAllNodes) {
     gate.open();
     EXPECT_EQ(bursts.collect(), (std::map<int, std::size_t>{{row.status, 40}}));
     EXPECT_EQ(nodes.origin.calls("/a"), 1U);
+    ASSERT_TRUE(nodes.settle());
+    std::uint64_t counted = 0;
+    for (auto& node : nodes.all) counted += node.daemon().metrics().total_fetches();
+    EXPECT_EQ(counted, 1U);
   }
 }
 

@@ -214,10 +214,34 @@ TEST(Fetches, ProbeAndBackground) {
   EXPECT_EQ(get(weir.port(), "/swr").body, "swr");
   ASSERT_TRUE(origin.waits_for_calls(4));
   ASSERT_TRUE(weir.waits_until_no_flights());
-  EXPECT_EQ(origin.calls(), 4U);
+  expect_counted(weir, origin, 4);
   EXPECT_EQ(fetches(weir, "miss", "shed"), 1);
+  EXPECT_EQ(weir.metric(R"(weir_origin_fetch_seconds_count{class="miss"})"), 2);
   EXPECT_EQ(fetches(weir, "probe"), 1);
   EXPECT_EQ(fetches(weir, "background"), 1);
+}
+
+// LIM-1, OBS-2: what was refused by the limiter, or left its queue, is no call to the origin.
+TEST(Fetches, WhatWasNotSentIsNotCounted) {
+  ScriptedOrigin origin;
+  Gate gate;
+  origin.answer_rest([gate](Request const&) { return Script().wait(gate).head(200, {{"Content-Length", "0"}}); });
+  Weir weir(origin, "limiter: {max_concurrent: 1, max_queue: 1, max_queue_wait: 30s}\n");
+  Fields const alone{{"Authorization", "a"}};
+  Client first(weir.port()), leaves(weir.port());
+  first.send_request("GET", "/x", alone);
+  ASSERT_TRUE(origin.waits_for_calls(1));
+  leaves.send_request("GET", "/y", alone);
+  ASSERT_TRUE(eventually([&] { return weir.metric("weir_limiter_queue_depth") == 1; }));
+  EXPECT_EQ(get(weir.port(), "/z", alone).status, 503);
+  leaves.reset();
+  ASSERT_TRUE(eventually([&] { return weir.metric("weir_limiter_queue_depth") == 0; }));
+  gate.open();
+  EXPECT_EQ(first.read().status, 200);
+  expect_counted(weir, origin, 1);
+  EXPECT_EQ(fetches(weir, "pass", "shed"), 1);
+  EXPECT_EQ(fetches(weir, "pass", "abandoned"), 0);
+  EXPECT_EQ(weir.metric(R"(weir_origin_fetch_seconds_count{class="pass"})"), 1);
 }
 
 // STL-2, STL-3, OBS-1: an origin that breaks off before its head, wherever and whoever asked: 502, or 504 where it was too

@@ -60,7 +60,7 @@ enum class FetchClass : std::uint8_t {
 inline constexpr std::size_t fetch_class_count = 13;
 std::string_view label(FetchClass fetch) noexcept;
 
-// weir_origin_fetches_total{result}.
+// weir_origin_fetches_total{result}. All but `shed` are of requests that were for the origin to answer.
 enum class FetchResult : std::uint8_t {
   ok,
   not_modified,
@@ -74,6 +74,7 @@ enum class FetchResult : std::uint8_t {
 };
 inline constexpr std::size_t fetch_result_count = 9;
 std::string_view label(FetchResult result) noexcept;
+constexpr bool is_sent(FetchResult result) noexcept { return result != FetchResult::shed; }
 
 enum class ShedReason : std::uint8_t { queue_full, queue_timeout, breaker_open, coalesce_overflow, draining, connections };
 inline constexpr std::size_t shed_reason_count = 6;
@@ -133,7 +134,7 @@ struct alignas(128) WorkerMetrics {
   std::array<Counter, shed_reason_count> shed;
   Counter coalesced, refresh_collapsed, coalesce_overflow, negative_served, client_accept_errors;
   Counter tls_handshakes, tls_handshake_failures, proxy_header_failures;  // of clients' connections
-  Histogram coalesce_wait, coalesce_fanout;  // fan-out is numbers
+  Histogram coalesce_wait, coalesce_fanout;                               // fan-out is numbers
   std::array<Counter, coalesce_fallback_count> coalesce_timeouts;
   std::array<Counter, stale_reason_count> stale_served;
   std::array<Counter, cache::not_stored_count> not_stored;
@@ -176,7 +177,7 @@ class Metrics {
   // Sums over workers, for tests and /v1/stats.
   std::uint64_t total(Outcome outcome) const noexcept;
   std::uint64_t total_coalesced() const noexcept;
-  std::uint64_t total_fetches() const noexcept;
+  std::uint64_t total_fetches() const noexcept;  // that were sent
   std::uint64_t total_refusals(wire::Refusal refusal) const noexcept;
   std::uint64_t total_not_stored(cache::NotStored reason) const noexcept;
   std::uint64_t total_cacheable() const noexcept;
