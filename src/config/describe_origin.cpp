@@ -135,7 +135,8 @@ Group<Breaker> const& breaker_group() {
     g.add("failure_percent", &Breaker::failure_percent, percent(1, 100), "share of failures that opens it");
     g.add("min_requests", &Breaker::min_requests, Count{1, 1'000'000, ""}, "of at least so many fetches");
     g.add("window", &Breaker::window, Span{1s, 10min}, "within so long");
-    g.add("open", &Breaker::open, Span{100ms, 1h}, "how long it stays open at first");
+    g.add("open", &Breaker::open, Span{100ms, 1h},
+          "how long it stays open at first; then one request probes, one with a body only after as long again");
     g.add("open_max", &Breaker::open_max, Span{100ms, 1h}, "and at most, doubling");
     g.add("count_500", &Breaker::count_500, Boolean{}, "a 500 is a failure too");
     g.check([](Reader& reader, Item const& item, Breaker& breaker) {

@@ -59,10 +59,10 @@ OriginState::OriginState(std::shared_ptr<OriginGuard> g, config::Origin s, std::
 // CB-1: asked before queueing and again with the permit, as the origin may have died meanwhile.
 asio::awaitable<Fetch::MaybeFailure> Fetch::be_admitted() {
   auto& breaker = order_.origin->breaker;
-  bool const may_probe = !order_.upload;
-  if (breaker.refuses(base::Clock::now(), may_probe)) co_return FailureKind::breaker_open;
+  bool const bodiless = !order_.upload;
+  if (breaker.refuses(base::Clock::now(), bodiless)) co_return FailureKind::breaker_open;
   if (auto const failure = co_await take_permit()) co_return failure;
-  auto asked = breaker.ask(base::Clock::now(), may_probe, local_.random_bits());
+  auto asked = breaker.ask(base::Clock::now(), bodiless, local_.random_bits());
   if (asked.answer == shield::Ask::open) co_return FailureKind::breaker_open;
   probe_ = std::move(asked.probe);
   if (probe_) order_.why = observe::FetchClass::probe;

@@ -38,18 +38,18 @@ void Probe::failed(base::SteadyTime now, std::uint64_t random) noexcept {
   std::exchange(breaker_, nullptr)->probe_failed(now, random);
 }
 
-bool Breaker::refuses(base::SteadyTime now, bool may_probe) noexcept {
+bool Breaker::refuses(base::SteadyTime now, bool bodiless) noexcept {
   std::lock_guard const lock(mutex_);
   if (!rules_.enabled || state_ == BreakerState::closed) return false;
-  return state_ == BreakerState::half_open || !may_probe || is_open_at(now);
+  return state_ == BreakerState::half_open || is_open_at(now, bodiless);
 }
 
-Asked Breaker::ask(base::SteadyTime now, bool may_probe, std::uint64_t random) noexcept {
+Asked Breaker::ask(base::SteadyTime now, bool bodiless, std::uint64_t random) noexcept {
   std::lock_guard const lock(mutex_);
   Asked asked;
   if (!rules_.enabled || state_ == BreakerState::closed) {
     asked.answer = Ask::closed;
-  } else if (state_ == BreakerState::open && !is_open_at(now) && may_probe) {
+  } else if (state_ == BreakerState::open && !is_open_at(now, bodiless)) {
     become(BreakerState::half_open);
     asked.answer = Ask::probe;
     asked.probe.breaker_ = this;
@@ -139,7 +139,9 @@ bool Breaker::too_many_failures(base::SteadyTime now) const noexcept {
   return all >= rules_.min_requests && failures * 100 >= std::uint64_t{rules_.failure_percent} * all;
 }
 
-bool Breaker::is_open_at(base::SteadyTime now) noexcept { return now - opened_ < jittered_; }
+bool Breaker::is_open_at(base::SteadyTime now, bool bodiless) const noexcept {
+  return now - opened_ < (bodiless ? jittered_ : 2 * jittered_);
+}
 
 void Breaker::become(BreakerState to) noexcept {
   state_ = to;

@@ -191,7 +191,7 @@ TEST(Breaker, OpeningEmptiesTheQueue) {
   EXPECT_EQ(weir.metric("weir_limiter_queue_depth"), 0);
 }
 
-// CB-1: a request with a body is never the probe, and a probe whose client leaves does not close it.
+// CB-1: a request with a body is no probe while another may come that has none.
 TEST(Breaker, UploadsDoNotProbe) {
   ScriptedOrigin origin;
   origin.answer_rest([](Request const&) { return respond(503); });
@@ -203,6 +203,29 @@ TEST(Breaker, UploadsDoNotProbe) {
   EXPECT_EQ(origin.calls(), 20U);
   EXPECT_EQ(get(weir.port(), "/page").status, 200);
   EXPECT_EQ(Client(weir.port()).request("POST", "/form", {}, "a=1").status, 200);
+}
+
+// CB-1: an origin that gets nothing but requests with a body comes back, too; one is lost if it has not.
+TEST(Breaker, AnUploadProbesWhereNothingElseComes) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const&) { return respond(503); });
+  Weir weir(origin, "breaker: {min_requests: 2}");
+  auto const post = [&] { return Client(weir.port()).request("POST", "/form", {}, "a=1").status; };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(post(), 503);
+  EXPECT_EQ(origin.calls(), 2U);
+  weir.turn(7s);  // 5 s and at most 20 %
+  EXPECT_EQ(post(), 503);
+  EXPECT_EQ(origin.calls(), 2U);
+  weir.turn(6s);  // twice that
+  EXPECT_EQ(post(), 503);
+  EXPECT_EQ(origin.calls(), 3U);
+  origin.answer_rest([](Request const&) { return respond(200, {}, "ok"); });
+  weir.turn(19s);
+  EXPECT_EQ(post(), 503);
+  weir.turn(6s);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(post(), 200);
+  EXPECT_EQ(origin.calls(), 6U);
+  EXPECT_EQ(weir.metric("weir_breaker_state"), 0);
 }
 
 }  // namespace

@@ -68,10 +68,11 @@ class Breaker {
   Breaker(Breaker const&) = delete;
   Breaker& operator=(Breaker const&) = delete;
 
-  // Before queueing for a permit: whether it is certain that `ask` would say open. Takes no probe. `may_probe` as for `ask`.
-  bool refuses(base::SteadyTime now, bool may_probe) noexcept;
-  // With the permit in hand. `may_probe`: it has no body. `random`: any 64 bits, for the jitter if the probe ends unjudged.
-  Asked ask(base::SteadyTime now, bool may_probe, std::uint64_t random) noexcept;
+  // Before queueing for a permit: whether it is certain that `ask` would say open. Takes no probe. `bodiless` as for `ask`.
+  bool refuses(base::SteadyTime now, bool bodiless) noexcept;
+  // With the permit in hand. `bodiless`: its client could send it again; any other is the probe only if for once more the
+  // time that it was open none of these came. `random`: any 64 bits, for the jitter if the probe ends unjudged.
+  Asked ask(base::SteadyTime now, bool bodiless, std::uint64_t random) noexcept;
   // The outcome of a fetch that was told `closed`. `failed` returns true if this opened it: then the limiter's queue is
   // to be emptied. Outcomes that come while it is not closed are late and count for nothing.
   void succeeded(base::SteadyTime now) noexcept;
@@ -99,7 +100,7 @@ class Breaker {
   Bucket& bucket(base::SteadyTime now) noexcept;
   bool too_many_failures(base::SteadyTime now) const noexcept;
   base::Duration bucket_width() const noexcept;
-  bool is_open_at(base::SteadyTime now) noexcept;
+  bool is_open_at(base::SteadyTime now, bool bodiless) const noexcept;
   void become(BreakerState to) noexcept;
   void close() noexcept;
   void open_for(base::Duration duration, std::uint64_t random) noexcept;
@@ -108,8 +109,8 @@ class Breaker {
   BreakerRules rules_;
   BreakerState state_ = BreakerState::closed;
   std::array<Bucket, bucket_count> buckets_{};
-  base::Duration last_open_{};              // without jitter; 0: closed since
-  base::Duration jittered_{};               // how long it is open
+  base::Duration last_open_{};  // without jitter; 0: closed since
+  base::Duration jittered_{};   // how long it is open
   base::SteadyTime opened_{};
   std::array<std::uint64_t, 3> transitions_{};
 };

@@ -89,6 +89,29 @@ TEST(Breaker, one_probe_closes_it) {
   EXPECT_EQ(ask(breaker, 11), Ask::probe);
 }
 
+// CB-1: one with a body is it only when for as long again none without came.
+TEST(Breaker, one_with_a_body_probes_where_no_other_comes) {
+  Breaker breaker({});
+  EXPECT_TRUE(fail(breaker, 20, 0, most_jitter));  // for 6 s
+  EXPECT_TRUE(breaker.refuses(at(11.9), false));
+  EXPECT_EQ(breaker.ask(at(11.9), false, no_jitter).answer, Ask::open);
+  EXPECT_FALSE(breaker.refuses(at(12.1), false));
+  {
+    auto const asked = breaker.ask(at(12.1), false, no_jitter);
+    EXPECT_EQ(asked.answer, Ask::probe);
+    EXPECT_TRUE(breaker.refuses(at(30), false));
+    EXPECT_EQ(breaker.ask(at(30), false, no_jitter).answer, Ask::open);
+  }
+  EXPECT_EQ(breaker.ask(at(22), false, no_jitter).answer, Ask::open);  // unjudged: from when it was let through
+  auto asked = breaker.ask(at(22.2), false, no_jitter);
+  asked.probe.failed(at(23), no_jitter);
+  EXPECT_EQ(ask(breaker, 32.9), Ask::open);
+  EXPECT_TRUE(breaker.refuses(at(42.9), false));
+  EXPECT_FALSE(breaker.refuses(at(43), false));
+  asked = breaker.ask(at(43), true, no_jitter);
+  EXPECT_EQ(asked.answer, Ask::probe);
+}
+
 // CB-1: 5 s, doubling to 60 s.
 TEST(Breaker, each_failed_probe_doubles) {
   Breaker breaker({});
