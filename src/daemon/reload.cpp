@@ -226,7 +226,9 @@ void Daemon::publish(Next& next) {
   next.setup->site_rows = metrics_.rows_of(site_names(settings));
   for (auto const& [name, origin] : next.setup->origins) origin->guard->use(origin->settings);
   apply_limits(settings);
-  access_.use(settings.log.access_file, next.access.hand_over(), observe_format(settings.log.access_format));
+  auto const& access_file = settings.log.access_file;
+  auto const access_format = observe_format(settings.log.access_format);
+  if (!access_file.empty()) access_.use(access_file, next.access.hand_over(), access_format);
   if (auto const level = observe::parse_log_level(settings.log.level)) observe::set_log_level(*level);
   {
     std::lock_guard const lock(setup_mutex_);
@@ -265,6 +267,7 @@ void Daemon::publish(Next& next) {
     observe::log_warning("reload-slow", {{"workers", turns->left}});
   if (turns->failed != 0)
     next.mistakes.push_back({"", 0, 0, "", "not every worker could take it, for want of memory; reload again"});
+  if (access_file.empty()) access_.use({}, -1, access_format);  // no worker has more for it
 }
 
 admin::Reloaded Daemon::reload() {

@@ -123,6 +123,7 @@ boost::system::result<int> AccessLog::open(std::string const& file) {
 
 void AccessLog::use(std::string file, int descriptor, LogFormat format) {
   file_ = std::move(file);
+  off_.store(file_.empty());  // before `next_`, so that no descriptor is closed for the one before it
   if (file_.empty()) return;
   format_.store(format, std::memory_order_relaxed);
   if (int const unused = next_.exchange(descriptor); unused >= 0) ::close(unused);
@@ -171,6 +172,7 @@ bool AccessLog::write_waiting() {
     descriptor_ = next;
     mid_line_ = false;
   }
+  bool const off = off_.load();  // before the queues are emptied: what they have is all there was
   auto const format = format_.load(std::memory_order_relaxed);
   std::string lines, storage;
   Access access;
@@ -184,6 +186,7 @@ bool AccessLog::write_waiting() {
     more = more || lines.size() >= batch;
     if (!lines.empty()) write(lines);
   }
+  if (off && !more && descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
   return more;
 }
 
@@ -193,7 +196,7 @@ void AccessLog::write(std::string_view lines) {
   std::string_view rest = mid_line_ ? std::string_view(ended) : lines;
   while (!rest.empty()) {
     pollfd ready{descriptor_, POLLOUT, 0};
-    int const polled = ::poll(&ready, 1, write_patience);
+    int const polled = descriptor_ < 0 ? 0 : ::poll(&ready, 1, write_patience);
     if (polled < 0 && errno == EINTR) continue;
     ssize_t const written = polled > 0 ? ::write(descriptor_, rest.data(), std::min(rest.size(), safe_piece)) : -1;
     if (written < 0 && polled > 0 && (errno == EINTR || errno == EAGAIN)) continue;

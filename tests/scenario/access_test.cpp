@@ -21,6 +21,12 @@ class Access : public testing::Test {
     return "log: {access_file: \"" + file_ + "\", access_format: " + format +
            "}\ntrusted_proxies: [127.0.0.0/8]\nfreshness: {jitter: 0}\n";
   }
+  bool is_open() const {
+    std::error_code gone;
+    for (auto const& descriptor : std::filesystem::directory_iterator("/proc/self/fd"))
+      if (std::filesystem::read_symlink(descriptor.path(), gone) == file_) return true;
+    return false;
+  }
   std::vector<std::string> text() const {
     std::vector<std::string> lines;
     std::ifstream in(file_);
@@ -122,6 +128,7 @@ TEST_F(Access, IsSwitchedByReloadAndReopened) {
   ASSERT_TRUE(eventually([&] { return text().size() == 1; }));
   EXPECT_EQ(weir.reload("log: {access_file: \"/nowhere/at/all\"}\n").size(), 1U);
   ASSERT_TRUE(weir.reload("").empty());
+  EXPECT_TRUE(eventually([&] { return !is_open(); }));
   client.get("/x");
   EXPECT_EQ(weir.metric("weir_access_log_dropped_total"), 0);
   ASSERT_TRUE(weir.reload(settings("text")).empty());

@@ -71,7 +71,8 @@ class AccessLog {
 
   // Opens a file for appending, or `stdout`.
   static boost::system::result<int> open(std::string const& file);
-  // From now on to `descriptor`, which was opened for `file`; an empty file: off. Workers are to `push` only while it is on.
+  // From now on to `descriptor`, which was opened for `file`; an empty file: off, and closed when
+  // what waits is written. Workers are to `push` only while it is on.
   void use(std::string file, int descriptor, LogFormat format);
   // USR1: the file by its name again. On an error the old one stays in use.
   boost::system::error_code reopen();
@@ -90,6 +91,7 @@ class AccessLog {
   std::vector<std::unique_ptr<AccessQueue>> queues_;  // made by the first `use`
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<int> next_{-1};
+  std::atomic<bool> off_{false};
   std::atomic<LogFormat> format_{LogFormat::text};
   std::string file_;
   int descriptor_ = -1;    // the thread's

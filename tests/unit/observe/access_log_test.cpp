@@ -160,6 +160,31 @@ TEST_F(AccessFile, AfterReopenTheFileThatHasTheNameIsWritten) {  // OBS-4, LCY-2
   EXPECT_EQ(lines(file_ + ".1"), 1U);
 }
 
+// OBS-4, LCY-2: off, its file is written to the end and closed, and nothing is waited for.
+TEST_F(AccessFile, SwitchedOffItLetsGoOfTheFile) {
+  AccessLog log(1);
+  auto const holds = [this] {
+    auto const is_file = [this](auto const& fd) {
+      std::error_code gone;
+      return std::filesystem::read_symlink(fd.path(), gone) == file_;
+    };
+    auto const all = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::any_of(begin(all), end(all), is_file);
+  };
+  for (std::size_t round = 1; round <= 3; ++round) {
+    use(log);
+    for (int i = 0; i < 1000; ++i) log.push(0, page());
+    log.use("", -1, LogFormat::text);
+    while (holds()) std::this_thread::yield();
+    EXPECT_EQ(lines(file_), round * 1000);
+    EXPECT_FALSE(log.reopen());
+    EXPECT_FALSE(holds());
+  }
+  log.push(0, page());  // too late
+  log.stop();
+  EXPECT_EQ(log.dropped(), 1U);
+}
+
 // OBS-4: nobody reads the pipe: the worker goes on, and what is lost is counted.
 TEST_F(AccessFile, AReaderThatSleepsCostsLinesAndNoTime) {
   std::signal(SIGPIPE, SIG_IGN);  // as main does
