@@ -262,11 +262,7 @@ void Daemon::start_admin() {
     for (auto const& [name, origin] : setup()->origins) worst = std::max(worst, static_cast<int>(origin->breaker.state()));
     return worst;
   };
-  gauges.breaker_transitions = [this](shield::BreakerState to) {
-    std::uint64_t all = 0;
-    for (auto const& [name, origin] : setup()->origins) all += origin->breaker.transitions(to);
-    return all;
-  };
+  gauges.breaker_transitions = [this](shield::BreakerState to) { return breaker_transitions(to); };
   if (valkey_ != nullptr) {
     gauges.store_guard = [this] { return 2 - static_cast<int>(valkey_->guard_state()); };
     gauges.leases = [this](std::size_t result) { return valkey_->leases(static_cast<store::LeaseResult>(result)); };
@@ -360,6 +356,14 @@ admin::Stats Daemon::stats() const {
     stats.origins.push_back(std::move(line));
   }
   return stats;
+}
+
+// A counter: what an origin has counted stays when a reload takes it away.
+std::uint64_t Daemon::breaker_transitions(shield::BreakerState to) const {
+  std::lock_guard const lock(setup_mutex_);
+  auto all = retired_transitions_[static_cast<std::size_t>(to)];
+  for (auto const& [name, origin] : setup_->origins) all += origin->breaker.transitions(to);
+  return all;
 }
 
 admin::Readiness Daemon::readiness() const {

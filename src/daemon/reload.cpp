@@ -232,6 +232,11 @@ void Daemon::publish(Next& next) {
   if (auto const level = observe::parse_log_level(settings.log.level)) observe::set_log_level(*level);
   {
     std::lock_guard const lock(setup_mutex_);
+    for (auto const& [name, origin] : setup_->origins) {
+      if (next.setup->origins.contains(name)) continue;
+      for (auto const state : {shield::BreakerState::closed, shield::BreakerState::half_open, shield::BreakerState::open})
+        retired_transitions_[static_cast<std::size_t>(state)] += origin->breaker.transitions(state);
+    }
     setup_ = next.setup;
   }
   std::vector<std::vector<std::pair<int, std::string>>> sockets(workers_.size());

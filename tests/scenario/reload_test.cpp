@@ -175,6 +175,25 @@ TEST(Reload, OriginsMoveAndCome) {
   EXPECT_EQ(origin.calls(), 1U);
 }
 
+// LCY-2, OBS-2: what the breaker of an origin has counted stays counted when the origin goes, and when it comes again.
+TEST(Reload, CountersOfAnOriginThatGoesStay) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const&) { return respond(503); });
+  auto const app = "origins: {app: {url: \"" + origin.url() + "\"}}\nsites: [{origin: app}]\nbreaker: {min_requests: 1}\n";
+  auto const other =
+      "origins: {other: {url: \"" + origin.url() + "\"}}\nsites: [{origin: other}]\nbreaker: {min_requests: 1}\n";
+  Weir weir(std::string(), app);
+  double opened = 0;
+  for (auto const& next : {other, app, app, other}) {
+    opened += weir.metric(R"(weir_breaker_state)") == 0 ? 1 : 0;
+    get(weir.port(), "/x");
+    EXPECT_EQ(weir.metric(R"(weir_breaker_transitions_total{to="open"})"), opened);
+    EXPECT_EQ(weir.reload(next), None());
+    EXPECT_EQ(weir.metric(R"(weir_breaker_transitions_total{to="open"})"), opened);
+  }
+  EXPECT_EQ(opened, 3);
+}
+
 // LCY-2: an address moves to all of the machine's and back, on its port, in one reload each; nobody is turned away.
 TEST(Reload, AnAddressMovesToAllAndBack) {
   ScriptedOrigin origin;

@@ -2,6 +2,7 @@
 // reverse. Threads: one thread makes it, starts it, drains it and destroys it; `reload` and `setup` may be called from any.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <functional>
 #include <map>
@@ -82,6 +83,7 @@ class Daemon {
   void start_admin();
   admin::Sources admin_sources();
   admin::Stats stats() const;
+  std::uint64_t breaker_transitions(shield::BreakerState to) const;
   admin::Readiness readiness() const;
   bool idle() const noexcept;
 
@@ -93,8 +95,9 @@ class Daemon {
   std::unique_ptr<store::Store> store_;
   store::ValkeyStore* valkey_ = nullptr;  // the same, if it is one
   proxy::Mailboxes mailboxes_;
-  mutable std::mutex setup_mutex_;  // guards the pointer
+  mutable std::mutex setup_mutex_;  // guards the two below
   std::shared_ptr<proxy::Setup const> setup_;
+  std::array<std::uint64_t, 3> retired_transitions_{};  // of the breakers of origins that are no more, by state
   shield::FlightTable flights_;
   observe::Metrics metrics_;
   server::ConnectionCount connections_;
