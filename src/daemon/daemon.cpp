@@ -90,7 +90,7 @@ store::ValkeyRules valkey_rules(config::Settings const& settings) {
   rules.near_bytes = from.near.max_bytes;
   rules.near_ttl = from.near.ttl;
   rules.offline_ttl = from.near.offline_ttl;
-  rules.remember_invalidations = std::max(settings.timeouts.origin, from.near.offline_ttl + from.near.ttl) + remember_longer;
+  rules.remember_invalidations = remember_invalidations(settings);
   rules.max_epochs = settings.purge.max_epochs;
   return rules;
 }
@@ -103,6 +103,13 @@ std::unique_ptr<store::Store> make_store(config::Settings const& settings, cache
 }
 
 }  // namespace
+
+// SRV-6: a fetch that began before a write may be under way at another node for as long as its origin is given.
+base::Duration remember_invalidations(config::Settings const& settings) noexcept {
+  auto longest = settings.timeouts.origin;
+  for (auto const& [name, origin] : settings.origins) longest = std::max(longest, origin.timeouts.origin);
+  return std::max(longest, settings.store.near.offline_ttl + settings.store.near.ttl) + remember_longer;
+}
 
 observe::LogFormat observe_format(config::LogFormat format) noexcept {
   return format == config::LogFormat::json ? observe::LogFormat::json : observe::LogFormat::text;

@@ -226,6 +226,7 @@ void Daemon::publish(Next& next) {
   next.setup->site_rows = metrics_.rows_of(site_names(settings));
   for (auto const& [name, origin] : next.setup->origins) origin->guard->use(origin->settings);
   apply_limits(settings);
+  if (valkey_ != nullptr) valkey_->remember_invalidations(remember_invalidations(settings));
   auto const& access_file = settings.log.access_file;
   auto const access_format = observe_format(settings.log.access_format);
   if (!access_file.empty()) access_.use(access_file, next.access.hand_over(), access_format);

@@ -112,7 +112,8 @@ void ValkeyStore::Impl::note_state(Asked const& asked) {
   if (auto const spec = state.spec(now_there); !spec.empty())
     near.announce_vary(question.key, question.hash, spec, steady + spec_life);
   if (state.number != 0)
-    near.invalidate(question.key, question.hash, state.mode, state.number, steady + rules.remember_invalidations, asked.now);
+    near.invalidate(question.key, question.hash, state.mode, state.number, steady + remember_invalidations.load(),
+                    asked.now);
   if (state.marked_until > now_there)  // both in ms
     near.mark_hit_for_miss(question.key, question.hash, to_here(clock.moment(), state.marked_until * 1000), asked.now);
 }

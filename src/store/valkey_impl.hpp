@@ -106,6 +106,7 @@ struct ValkeyStore::Impl {
   void forget_told(std::size_t count, std::uint64_t collapsed);
 
   ValkeyRules const rules;
+  std::atomic<base::Duration> remember_invalidations{rules.remember_invalidations};
   cache::PurgeNumber& purges;
   cache::Epochs& epochs;
   cache::MemoryAccount& account;

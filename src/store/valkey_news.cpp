@@ -106,7 +106,7 @@ asio::awaitable<void> ValkeyStore::Impl::raise() {
   if (!is_page(replies)) co_return;
   auto const& page = replies[0];
   // What was purged longer ago holds for nothing that a node uses unasked.
-  auto const since = server_ms(base::Clock::now() - rules.remember_invalidations) * 1000;
+  auto const since = server_ms(base::Clock::now() - remember_invalidations.load()) * 1000;
   std::array<std::vector<cache::Tag>, page_modes> again;
   for (std::size_t at = page_head; at < page.size(); at += page_row) {
     auto const epoch = read_member(page[at].text().value_or(""));

@@ -153,7 +153,7 @@ void ValkeyStore::Impl::tell_everything() noexcept {
 void ValkeyStore::Impl::tell(Untold const& what, Commands& commands) const {
   auto const known = std::to_string(purges.current());
   auto const mode = std::to_string(static_cast<int>(what.mode));
-  auto const life = std::to_string(std::chrono::ceil<milliseconds>(rules.remember_invalidations).count());
+  auto const life = std::to_string(std::chrono::ceil<milliseconds>(remember_invalidations.load()).count());
   for (auto const& key : what.keys)
     commands.add({"EVALSHA", invalidate_script.sha1, "2", name("number"), key, known, mode, life});
   if (what.tags.empty()) return;

@@ -210,6 +210,10 @@ std::uint64_t ValkeyStore::leases(LeaseResult result) const noexcept {
   return impl_->lease_results[static_cast<std::size_t>(result)].load(std::memory_order_relaxed);
 }
 
+void ValkeyStore::remember_invalidations(base::Duration at_least) noexcept {
+  impl_->remember_invalidations.store(std::max(impl_->remember_invalidations.load(), at_least));
+}
+
 GuardState ValkeyStore::guard_state() const noexcept { return impl_->guard.state(); }
 
 std::uint64_t ValkeyStore::errors(StoreOperation operation) const noexcept {

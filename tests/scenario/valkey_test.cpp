@@ -219,6 +219,35 @@ TEST(Valkey, AWriteIsRememberedAsLongAsWhatItInvalidates) {
   EXPECT_GT(lives("*}"), 3'000'000);
 }
 
+// SRV-6, LCY-2: for as long as a fetch that began before it may take at another node, by whichever origin's time is longest,
+// also where nothing is stored; a reload may lengthen it.
+TEST(Valkey, AWriteIsRememberedAsLongAsAFetchMayTake) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const&) { return respond(200); });
+  ValkeyServer server;
+  auto const settings = [&](std::string const& top, std::string const& own) {
+    return shared_store(
+        server.address(), "",
+        "timeouts: {store: 5s, origin: " + top + "}\norigins: {default: {timeouts: {origin: " + own + "}}}\n");
+  };
+  Weir node(origin, settings("1s", "10m"));
+  auto const written_for = [&] {
+    server.cli({"EVAL", "for _, record in ipairs(redis.call('KEYS', '*}')) do redis.call('DEL', record) end", "0"});
+    Client(node.port()).request("POST", "/a", {}, "x");
+    EXPECT_TRUE(eventually([&] { return node.daemon().store().is_idle(); }));
+    auto const life = server.cli({"EVAL", "return redis.call('PTTL', redis.call('KEYS', '*}')[1])", "0"});
+    return std::chrono::milliseconds(std::stol(life));
+  };
+  EXPECT_GT(written_for(), 10min);
+  EXPECT_LT(written_for(), 11min);
+  EXPECT_TRUE(node.reload(settings("1s", "20m")).empty());
+  EXPECT_GT(written_for(), 20min);
+  EXPECT_TRUE(node.reload(settings("30m", "1s")).empty());
+  EXPECT_GT(written_for(), 30min);
+  EXPECT_TRUE(node.reload(settings("1s", "1s")).empty());
+  EXPECT_GT(written_for(), 30min) << "fetches from before may be under way";
+}
+
 // STO-6: of two nodes' fetches the one that began later stays, whichever ends last.
 TEST(Valkey, TheFetchThatBeganLaterWins) {
   Nodes nodes(3);

@@ -31,7 +31,8 @@ struct ValkeyRules {
   base::Duration timeout = std::chrono::milliseconds(50);  // of a question, and 1 ms for each 64 KiB
   std::uint64_t near_bytes = std::uint64_t{64} << 20U;     // 0: no near tier
   base::Duration near_ttl = std::chrono::seconds(1), offline_ttl = std::chrono::seconds(60);
-  base::Duration remember_invalidations = std::chrono::seconds(90);  // longer than an unchecked entry is used anywhere
+  // Longer than an unchecked entry is used anywhere, and than a fetch at another node may take.
+  base::Duration remember_invalidations = std::chrono::seconds(90);
   std::uint32_t max_epochs = 100'000;
 };
 
@@ -74,6 +75,8 @@ class ValkeyStore : public Store {
   boost::asio::awaitable<Turn> take_turn(TurnRequest request) override;
   bool is_idle() const noexcept override;
 
+  // From now on for so long, if that is longer than before (LCY-2). From one thread at a time.
+  void remember_invalidations(base::Duration at_least) noexcept;
   GuardState guard_state() const noexcept;
   std::uint64_t leases(LeaseResult result) const noexcept;
   std::uint64_t errors(StoreOperation operation) const noexcept;
