@@ -123,6 +123,8 @@ asio::awaitable<void> Fetch::run() {
   if (response_.status == 101) co_return co_await hand_over();
   if (order_.unsafe) co_await invalidate();
   if (order_.request.method_id == http::Method::head && !order_.key.empty()) update_stored();
+  verdict_ = judge();
+  if (withdrawn_) co_await withdraw();
   publish();
   bool whole = co_await receive();
   if (!whole && may_resume()) whole = co_await resume();
@@ -256,19 +258,25 @@ cache::Storability Fetch::judge() {
   return verdict;
 }
 
+// What a 304 has made one requester's own, and what came then is no other's either: gone everywhere, and before a marker
+// tells of it (an invalidation takes markers).
+asio::awaitable<void> Fetch::withdraw() {
+  bool const error = order_.shared && cache::is_origin_error(response_.status);
+  if (verdict_.store || !verdict_.response_caused || error) co_return;
+  auto const number = shared_.purges.next();
+  shared_.store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, number, {}, times_.response);
+  std::vector<std::string> keys(1, order_.key);
+  co_await shared_.store.share_invalidation(std::move(keys), cache::Invalidation::hard, number, local_.worker);
+}
+
 void Fetch::publish() {
-  verdict_ = judge();
   storing_ = verdict_.store;
   tell_breaker_of_head();
   if (order_.shared && response_.status >= 502 && response_.status <= 504) remember_failure(response_.status);
   auto& store = shared_.store;
   auto const now = times_.response;
   bool const error = order_.shared && cache::is_origin_error(response_.status);
-  if (!verdict_.store && verdict_.response_caused && !error) {
-    if (withdrawn_)
-      store.invalidate(order_.key, order_.hash, cache::Invalidation::hard, shared_.purges.next(), {}, times_.response);
-    mark_hit_for_miss(now);
-  }
+  if (!verdict_.store && verdict_.response_caused && !error) mark_hit_for_miss(now);
   if (error) lease_.end(store::LeaseOutcome::failed, response_.status);
   // COA-11: for what will not be in the store when its body ends, nobody waits elsewhere; whoever is next may fetch.
   if (!verdict_.store || !verdict_.keep) lease_.end(store::LeaseOutcome::released);

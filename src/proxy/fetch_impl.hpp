@@ -62,6 +62,7 @@ class Fetch {
   void invalidate(http::Request request, std::uint64_t number, std::vector<std::string>& keys);
   void invalidate(std::string_view key, std::uint64_t number);
   cache::Storability judge();
+  asio::awaitable<void> withdraw();
   void publish();
   cache::Place place() const noexcept;
   cache::Mode mode() const noexcept { return shared_.mode.at(base::Clock::now()); }

@@ -56,14 +56,16 @@ Script::Script(std::string_view lua) : text(lua) {
 Script const put_script{with_reading(R"lua(
 local number, began, life, variant, names = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local key, known = read(KEYS[1])
+-- What is purged later must have a higher number than what is stored now.
+if is_whole(number) and counter(KEYS[3]) < number then redis.call('SET', KEYS[3], string.format('%.0f', number)) end
 if key.n and key.u > now and key.n > number then return -1 end
-if KEYS[3] then
-  local url, stands = read(KEYS[3])
+if KEYS[4] then
+  local url, stands = read(KEYS[4])
   if url.n and url.n > number then return -1 end
   if not stands then
-    redis.call('SET', KEYS[3], '{}', 'PX', life)
-  elseif redis.call('PTTL', KEYS[3]) < life then
-    redis.call('PEXPIRE', KEYS[3], life)
+    redis.call('SET', KEYS[4], '{}', 'PX', life)
+  elseif redis.call('PTTL', KEYS[4]) < life then
+    redis.call('PEXPIRE', KEYS[4], life)
   end
 end
 local head = redis.call('GETRANGE', KEYS[2], 0, 39)

@@ -18,9 +18,9 @@ struct Script {
   std::string sha1;  // hex: EVALSHA's name for it
 };
 
-// KEYS: key record, stored record, and where more than the URL is keyed the URL's record, which tells what invalidated it
-// for as long as something of it is stored. ARGV: purge number, request time (µs), stored record, its life (ms), variant, names of
-// its Vary, most variants. 1: stored; 0: one that began later is there; -1: overruled.
+// KEYS: key record, stored record, counter, and where more than the URL is keyed the URL's record, which tells what
+// invalidated it for as long as something of it is stored. ARGV: purge number, request time (µs), stored record, its life
+// (ms), variant, names of its Vary, most variants. 1: stored; 0: one that began later is there; -1: overruled.
 extern Script const put_script;
 // KEYS: key record. ARGV: until when the marker stands (ms).
 extern Script const mark_script;

@@ -100,7 +100,7 @@ asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
     asked.url_number = state ? state->number : asked.number;  // what cannot be read may have said anything
   }
   if (epoch > applied.load(std::memory_order_acquire) && !co_await catch_up(asked.link)) co_return false;
-  purges.raise_to(asked.number);
+  heard_of(asked.number);
   co_return true;
 }
 
@@ -167,6 +167,7 @@ asio::awaitable<void> ValkeyStore::Impl::ask_for_record(Asked& asked) {
     co_return;
   }
   asked.entry = decoded->entry;
+  heard_of(asked.entry->facts().purge_number);
   asked.said = Said::same;
   if (rules.near_bytes != 0) near.put(asked.entry, decoded->keep_until, any_variants, asked.now);
 }

@@ -55,7 +55,8 @@ struct ValkeyStore::Impl {
   void choose_variant(Asked& asked);
   Lookup conclude(Asked& asked);
 
-  // PRG-1.
+  // PRG-1. A number that the server has, or had.
+  void heard_of(std::uint64_t number) noexcept;
   asio::awaitable<bool> catch_up(std::shared_ptr<ValkeyLink> link);
   bool apply(Reply const& page, std::uint64_t& from, bool& more);
   asio::awaitable<void> poll();
@@ -121,6 +122,7 @@ struct ValkeyStore::Impl {
   bool subscribed = false;                // the first worker's
   bool news = false;                      // the first worker's: there is something to look at now
   std::atomic<std::uint64_t> applied{0};  // the newest epoch of the server that holds here
+  std::atomic<std::uint64_t> heard{0};    // the highest number that the server ever told of
   std::array<std::atomic<std::uint64_t>, store_operation_count> errors{};
   std::array<std::atomic<std::uint64_t>, lease_result_count> lease_results{};
   std::atomic<std::size_t> busy{0};  // with what nobody waits for

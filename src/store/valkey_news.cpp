@@ -52,15 +52,18 @@ asio::awaitable<void> ValkeyStore::Impl::poll() {
 
 asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
   if (has_untold()) co_await flush();
+  // A number that only this node knows, as it is telling it, is no sign that the server has lost any.
+  auto const known = heard.load(std::memory_order_acquire);
   Commands commands;
   commands.add({"MGET", name("number"), name("epoch")});
   auto const replies = co_await ask(control, std::move(commands), limit, StoreOperation::subscribe);
   reachable.store(replies.size() == 1, std::memory_order_release);
   if (replies.size() != 1 || replies[0].size() != 2) co_return;
-  purges.raise_to(replies[0][0].counter());
-  auto const epoch = replies[0][1].counter(), holds = applied.load(std::memory_order_acquire);
+  auto const number = replies[0][0].counter(), epoch = replies[0][1].counter();
+  auto const holds = applied.load(std::memory_order_acquire);
+  heard_of(number);
   if (epoch > holds) co_await catch_up(control);
-  if (epoch < holds && !has_untold()) co_await raise();
+  if ((number < known || epoch < holds) && !has_untold()) co_await raise();
   Commands listening;
   if (subscribed)
     listening.add({"PING"});
@@ -68,6 +71,12 @@ asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
     listening.add({"SUBSCRIBE", name("news")});
   auto const heard = co_await ask(subscriber, std::move(listening), limit, StoreOperation::subscribe);
   subscribed = !heard.empty() && subscriber->is_connected();
+}
+
+void ValkeyStore::Impl::heard_of(std::uint64_t number) noexcept {
+  purges.raise_to(number);
+  auto seen = heard.load(std::memory_order_relaxed);
+  while (seen < number && !heard.compare_exchange_weak(seen, number, std::memory_order_acq_rel)) {}
 }
 
 // On the first worker. A null message: the connection has ended.
@@ -138,7 +147,7 @@ asio::awaitable<bool> ValkeyStore::Impl::catch_up(std::shared_ptr<ValkeyLink> li
     if (replies.size() != 1 || !apply(replies[0], from, more)) co_return false;
     newest = std::max(newest, replies[0][0].counter());
   }
-  purges.raise_to(newest);
+  heard_of(newest);
   auto seen = applied.load(std::memory_order_relaxed);
   while (seen < newest && !applied.compare_exchange_weak(seen, newest, std::memory_order_acq_rel)) {}
   co_return true;

@@ -52,12 +52,12 @@ asio::awaitable<void> ValkeyStore::share(cache::Entry entry, base::SteadyTime ke
   if (!entry->selector().empty()) names = cache::selector_names(entry->selector());
   Commands commands;
   auto const url = cache::url_part(entry->key());
-  auto const record_at = Impl::record_name(key, variant), url_at = impl.key_name(url);
+  auto const record_at = Impl::record_name(key, variant), url_at = impl.key_name(url), counter = impl.name("number");
   auto const number = std::to_string(identity.purge_number), time = std::to_string(identity.request_time);
   auto const life = std::to_string(std::chrono::floor<milliseconds>(keep_until - now).count());
   auto const of_vary = joined(names), most = std::to_string(max_variants);
   bool const keyed = url.size() != entry->key().size();
-  std::vector<std::string_view> words{"EVALSHA", put_script.sha1, keyed ? "3" : "2", key, record_at};
+  std::vector<std::string_view> words{"EVALSHA", put_script.sha1, keyed ? "4" : "3", key, record_at, counter};
   if (keyed) words.push_back(url_at);
   words.insert(words.end(), {number, time, record, life, variant, of_vary, most});
   commands.add(words);
@@ -104,7 +104,7 @@ asio::awaitable<std::uint64_t> ValkeyStore::share_invalidation(std::vector<std::
     co_return number;
   }
   for (auto const& reply : replies) number = std::max(number, reply.counter());
-  impl.purges.raise_to(number);
+  impl.heard_of(number);
   co_return number;
 }
 
@@ -170,15 +170,20 @@ void ValkeyStore::Impl::tell(Untold const& what, Commands& commands) const {
 }
 
 // A purge holds here under a number of this node's own; under the real one it holds for what was fetched elsewhere too.
+// While the server was away such numbers ran ahead of its counter: what was fetched here under them may be older than what
+// other nodes have purged since under a lower one, and is validated.
 void ValkeyStore::Impl::apply_told(std::vector<Untold> const& told, std::vector<Reply> const& replies) {
   auto reply = replies.begin();
   for (auto const& what : told) {
     std::uint64_t number = 0;
     for (auto left = what.tags.empty() ? what.keys.size() : 1; left > 0; --left)
       number = std::max(number, (reply++)->counter());
-    purges.raise_to(number);
+    heard_of(number);
     if (!what.tags.empty()) epochs.add(what.tags, what.mode, number, base::Clock::now());
   }
+  auto const all = cache::tag_of_all();
+  if (!reachable.load(std::memory_order_acquire))
+    epochs.add({&all, 1}, cache::Invalidation::invalid, purges.current(), base::Clock::now());
 }
 
 // What is told next. `collapsed`: how often all had become one purge by then.

@@ -140,6 +140,85 @@ TEST(ValkeyPurge, OfANewNodeReachesOneThatKnowsMoreThanTheEmptyServer) {
   expect_version(nodes.all, "/a", "2");
 }
 
+// PRG-1, SRV-6: the same where nobody has purged by tag: writes are numbered by the same counter.
+TEST(ValkeyPurge, AnEmptyServerIsRaisedToWhatWritesHaveCounted) {
+  Nodes nodes(1);
+  Versions versions(nodes.origin);
+  for (int i = 0; i < 5; ++i) Client(nodes[0].port()).request("POST", "/other", {}, "x");
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "1");
+  ASSERT_TRUE(nodes.settle());
+  auto const number = std::stoul(nodes.server.cli({"GET", "weir:number"}));
+  nodes.server.kill();
+  nodes.server.start();
+  ASSERT_TRUE(eventually([&] {
+    auto const raised = nodes.server.cli({"GET", "weir:number"});
+    return raised.find_first_not_of("0123456789") == std::string::npos && std::stoul(raised) > number;
+  }));
+  nodes.all.emplace_back(nodes.origin, shared_store(nodes.server.address()));
+  versions.version = 2;
+  Client(nodes[1].port()).request("POST", "/a", {}, "x");
+  nodes.turn(1100ms);
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "2");
+}
+
+// PRG-1: what is stored carries a number that nobody was told; what is purged after that gets a higher one.
+TEST(ValkeyPurge, APurgeIsAboveWhatIsStored) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Versions versions(origin);
+  Weir other(origin, shared_store(server.address(), "near: {ttl: 0s}"));
+  Weir ahead(origin, shared_store(server.address(), "near: {ttl: 0s}"));
+  for (int i = 0; i < 5; ++i) ahead.daemon().shared().purges.next();
+  EXPECT_EQ(get(ahead.port(), "/a").body, "1");
+  ASSERT_TRUE(ahead.waits_until_no_flights());
+  versions.version = 2;
+  Client(other.port()).request("POST", "/a", {}, "x");
+  EXPECT_EQ(get(ahead.port(), "/a").body, "2");
+}
+
+// PRG-1, VAL-2: a node that was cut off numbers its own writes beyond what the others know, who purge meanwhile what it has
+// fetched under those numbers.
+TEST(ValkeyPurge, ReachesANodeThatWroteWhileItWasCutOff) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  Versions versions(origin);
+  std::deque<Weir> cut_off;
+  cut_off.emplace_back(origin, shared_store(relay.address(), "near: {ttl: 0s}", "", "100ms"));
+  Weir other(origin, shared_store(server.address()));
+  relay.refuse();
+  for (int i = 0; i < 5; ++i) Client(cut_off[0].port()).request("POST", "/other", {}, "x");
+  for (auto const* const path : {"/x", "/y"}) EXPECT_EQ(get(cut_off[0].port(), path).body, "1");
+  ASSERT_TRUE(eventually([&] { return store_errors(cut_off[0], "subscribe") >= 2; }));
+  versions.version = 2;
+  EXPECT_EQ(purge(other, R"({"urls":["http://weir.test/x"],"mode":"hard"})").status, 200);
+  Client(other.port()).request("POST", "/y", {}, "x");
+  ASSERT_TRUE(eventually([&] { return other.daemon().store().is_idle(); }));
+  relay.pass();
+  for (auto const* const path : {"/x", "/y"}) expect_version(cut_off, path, "2");
+}
+
+// STO-5, SRV-2: what a 304 has made one requester's own is gone on every node, and does not come back from the server.
+TEST(ValkeyPurge, WhatA304MadePrivateIsGoneOnEveryNode) {
+  Nodes nodes(2);
+  nodes.origin.answer(
+      "/a", {respond(200, {{"Cache-Control", "max-age=10, stale-while-revalidate=600"}, {"ETag", "\"1\""}}, "ours"),
+             respond(304, {{"Cache-Control", "private"}, {"ETag", "\"1\""}}),
+             respond(200, {{"Cache-Control", "private"}, {"ETag", "\"1\""}}, "mine")});
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "ours");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(20s);
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "ours");
+  ASSERT_TRUE(nodes.origin.waits_for_calls(3));
+  ASSERT_TRUE(nodes.settle());
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  for (auto& node : nodes.all) {
+    auto const own = get(node.port(), "/a");
+    EXPECT_EQ(own.body, "mine");
+    EXPECT_EQ(cache_status(own).detail(), "hit-for-miss");
+  }
+}
+
 // VAL-3: SCRIPT FLUSH, while the connections stay.
 TEST(ValkeyPurge, ReachesEveryNodeAfterTheServerForgotItsScripts) {
   Nodes nodes(2, "near: {ttl: 1h}");
