@@ -145,7 +145,7 @@ asio::awaitable<void> ValkeyStore::Impl::ask_for_record(Asked& asked) {
   bool const same_variant = near_entry && variant_of(near_entry->selector()) == asked.variant;
   if (!asked.is_whole && same_variant) {
     auto const identity = read_identity(asked.record.text().value_or(""));
-    if (identity && *identity == identity_of(*near_entry, moment)) asked.said = Said::same;
+    if (identity && *identity <= identity_of(*near_entry, moment)) asked.said = Said::same;  // STO-6
     if (asked.said == Said::same || asked.record.text().value_or("").empty()) co_return;
   }
   asked.said = Said::another;

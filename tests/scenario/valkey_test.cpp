@@ -267,6 +267,45 @@ TEST(Valkey, TheFetchThatBeganLaterWins) {
   EXPECT_EQ(get(nodes[2].port(), "/a").body, "newer");
 }
 
+// STO-6, VAL-2: what is near stays, if the server has only something older: the newer one was too large for it,
+TEST(Valkey, ANewerOneNearIsNotReplacedByAnOlderOneOfTheServer) {
+  Nodes nodes(1, "max_object: 10KiB");
+  nodes.origin.answer("/a", {respond(200, {{"Cache-Control", "max-age=10"}}, "old"), cached(std::string(20'000, 'n'))});
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "old");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(20s);
+  EXPECT_EQ(get(nodes[0].port(), "/a").body.size(), 20'000U);
+  ASSERT_TRUE(nodes.settle());
+  for (int i = 0; i < 3; ++i) {
+    nodes.turn(2s);
+    auto const again = get(nodes[0].port(), "/a");
+    EXPECT_TRUE(is_hit(again));
+    EXPECT_EQ(again.body.size(), 20'000U);
+  }
+  EXPECT_EQ(nodes.origin.calls(), 2U);
+}
+
+// or the server could not be reached when it was fetched.
+TEST(Valkey, WhatWasFetchedWhileCutOffIsNotReplacedByAnOlderOneOfTheServer) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  origin.answer("/a", {cached("older"), cached("newer")});
+  Weir other(origin, shared_store(server.address()));
+  Weir cut_off(origin, shared_store(relay.address(), "near: {ttl: 0s}", "", "100ms"));
+  EXPECT_EQ(get(other.port(), "/a").body, "older");
+  ASSERT_TRUE(other.waits_until_no_flights());
+  relay.refuse();
+  EXPECT_EQ(get(cut_off.port(), "/a").body, "newer");
+  relay.pass();
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(get(cut_off.port(), "/a").body, "newer");
+    return relay.commands("getrange") > 0;
+  }));
+  EXPECT_EQ(get(cut_off.port(), "/a").body, "newer");
+  EXPECT_EQ(origin.calls(), 2U);
+}
+
 // VAL-1: what is too large for the server stays near.
 TEST(Valkey, LargeOnesStayNear) {
   Nodes nodes(2, "max_object: 10KiB");
