@@ -84,6 +84,7 @@ Fetch::Fetch(Local& local, FetchOrder order)
                                  [](void* fetch) noexcept { static_cast<Fetch*>(fetch)->on_interest(); })) {
   storing_ = order_.may_store;
   started_ = base::Clock::now();
+  began_ = flight().began();
   permit_.permit = std::move(order_.permit);
   in_background_ = static_cast<bool>(permit_.permit);
   shared_.fetches_under_way.fetch_add(1, std::memory_order_relaxed);
@@ -141,10 +142,12 @@ cache::Place Fetch::place() const noexcept {
 // COA-1: the flight is in the table already, so what the store has now is what everyone who joins should get.
 asio::awaitable<bool> Fetch::answered_by_store() {
   store::Question const question{order_.key,          order_.hash,      order_.request.fields.fields(),
-                                 &order_.policy->key, flight().began(), local_.worker};
+                                 &order_.policy->key, began_,           local_.worker};
   auto found = co_await shared_.store.find(question, base::read_clock());
   auto const now = base::read_clock();
-  if (found.number > flight().purge_number()) order_.ticket.begins_again(found.number);
+  bool const as_late = found.entry && found.entry->facts().began >= began_;  // STO-6: what is fetched now begins after it
+  if (as_late || found.number > flight().purge_number())
+    began_ = order_.ticket.begins_again(std::max(found.number, flight().purge_number()));
   if (found.url_number != 0)
     shared_.invalidated_urls.invalidate(base::hash_bytes(cache::url_part(order_.key)), found.url_number);
   order_.basis = nullptr;

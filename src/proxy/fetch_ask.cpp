@@ -72,7 +72,7 @@ asio::awaitable<Fetch::MaybeFailure> Fetch::attempt(origin::Want want, base::Ste
   deadline.expires_at(due);
   times_.request = base::read_clock();
   times_.purge_number = flight().purge_number();
-  times_.began = flight().began();
+  times_.began = began_;
   auto const head = order_.request.head(order_.basis.get());
   std::array<asio::const_buffer, 2> const message{asio::buffer(head),
                                                   order_.body ? asio::buffer(*order_.body) : asio::const_buffer()};

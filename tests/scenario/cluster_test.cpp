@@ -65,6 +65,27 @@ TEST(Cluster, AColdKeyCostsOneFetchForAllNodes) {
   }
 }
 
+// COA-11, STO-6: a stale one in the server costs one fetch, too: what replaces it is for those who wait elsewhere.
+TEST(Cluster, AStaleKeyCostsOneFetchForAllNodes) {
+  Nodes nodes(4, "", clustered);
+  nodes.origin.answer("/a", respond(200, {{"Cache-Control", "max-age=10"}}, "old"));
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "old");
+  ASSERT_TRUE(nodes.settle());
+  nodes.turn(20s);
+  Gate gate;
+  nodes.origin.answer("/a", gated(gate, "new"));
+  Bursts bursts(nodes.all, 10, "/a");
+  ASSERT_TRUE(bursts.waiting);
+  ASSERT_TRUE(nodes.origin.waits_for_calls(2));
+  nodes.keep_leases();
+  ASSERT_TRUE(eventually([&] { return leases(nodes.all, "refused") == 3; }));
+  gate.open();
+  EXPECT_EQ(bursts.collect(), (std::map<int, std::size_t>{{200, 40}}));
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_EQ(nodes.origin.calls("/a"), 2U);
+  for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/a").body, "new");
+}
+
 // COA-11: what is announced can be lost; who waits asks again.
 TEST(Cluster, WhatIsAnnouncedCanBeLost) {
   ScriptedOrigin origin;

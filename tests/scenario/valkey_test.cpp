@@ -306,6 +306,26 @@ TEST(Valkey, WhatWasFetchedWhileCutOffIsNotReplacedByAnOlderOneOfTheServer) {
   EXPECT_EQ(origin.calls(), 2U);
 }
 
+// STO-6, SRV-2: what a fetch brings in place of the stale one that its own look-up found is kept, here and in the server.
+TEST(Valkey, WhatReplacesAStaleOneOfTheServerIsKept) {
+  for (bool const validates : {false, true}) {
+    SCOPED_TRACE(validates);
+    Nodes nodes(3);
+    nodes.origin.answer("/a", [&](Request const& request) {
+      Fields const fields{{"Cache-Control", "max-age=10"}, {"ETag", "\"1\""}};
+      bool const same = validates && request.value("If-None-Match") == "\"1\"";
+      return same ? respond(304, fields) : respond(200, fields, "one");
+    });
+    get(nodes[0].port(), "/a");
+    ASSERT_TRUE(nodes.settle());
+    nodes.turn(20s);
+    EXPECT_FALSE(is_hit(get(nodes[1].port(), "/a")));
+    ASSERT_TRUE(nodes.settle());
+    for (auto const number : {1U, 2U}) EXPECT_TRUE(is_hit(get(nodes[number].port(), "/a")));
+    EXPECT_EQ(nodes.origin.calls(), 2U);
+  }
+}
+
 // VAL-1: what is too large for the server stays near.
 TEST(Valkey, LargeOnesStayNear) {
   Nodes nodes(2, "max_object: 10KiB");
