@@ -59,6 +59,7 @@ asio::awaitable<Lookup> ValkeyStore::Impl::find(Question question, base::Now now
 
 // False: the server cannot be asked, or not be believed.
 asio::awaitable<bool> ValkeyStore::Impl::ask_for_key(Asked& asked) {
+  if (clock.moment().there == 0) co_return false;  // without the server's time nothing tells how old a record is
   asked.variant = asked.near.entry ? variant_of(asked.near.entry->selector()) : "-";
   auto const record = record_name(asked.name, asked.variant);
   auto const number = name("number"), epoch_name = name("epoch");
