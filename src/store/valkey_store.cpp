@@ -12,7 +12,8 @@
 namespace weir::store {
 namespace {
 
-// Without a near tier, what is remembered of keys still needs room.
+// Without a near tier what is remembered of keys still needs room (a sixteenth), and flights do (`coalesce.max_bytes`).
+constexpr std::uint64_t without_near_bytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t least_near_bytes = std::uint64_t{4} << 20U;
 // An entry is seldom smaller; more than so many share places in the table of checks.
 constexpr std::uint64_t usual_entry = 1024;
@@ -37,7 +38,7 @@ ValkeyStore::Impl::Impl(ValkeyRules r, cache::MemoryAccount& a, cache::PurgeNumb
       epochs(e),
       account(a),
       link_rules(link_rules_of(rules)),
-      near({std::max(rules.near_bytes, least_near_bytes)}, a),
+      near({rules.near_bytes != 0 ? std::max(rules.near_bytes, least_near_bytes) : without_near_bytes}, a),
       checks(rules.near_bytes / usual_entry) {}
 
 std::string ValkeyStore::Impl::key_name(std::string_view key) const {
@@ -163,8 +164,12 @@ std::vector<std::string> ValkeyStore::vary_spec(std::string_view key, std::uint6
 
 Put ValkeyStore::put(cache::Entry entry, base::SteadyTime keep_until, std::uint32_t max_variants, base::Now now) noexcept {
   auto& impl = *impl_;
-  if (!holds_puts()) return Put::stored;
   auto const hash = base::hash_bytes(entry->key());
+  if (!holds_puts()) {
+    // STO-5, NEG-1: it takes the place of a marker and of a failure, as an invalidation does; this one is of nothing.
+    impl.near.invalidate(entry->key(), hash, cache::Invalidation::soft, 0, {}, now);
+    return Put::stored;
+  }
   auto const id = Impl::check_id(*entry, hash);
   auto const put = impl.near.put(std::move(entry), keep_until, max_variants, now);
   if (put == Put::stored) impl.checks.note(id, now.steady);

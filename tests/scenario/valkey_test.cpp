@@ -379,6 +379,20 @@ TEST(Valkey, WithoutANearTierTheServerAnswers) {
   EXPECT_EQ(nodes.origin.calls(), 1U);
 }
 
+// STO-5, MEM-1: without a near tier, too, a marker goes when something storable comes, and fetches have room.
+TEST(Valkey, WithoutANearTierAMarkerGoes) {
+  Nodes nodes(1, "near: {max_bytes: off}");
+  EXPECT_EQ(nodes[0].daemon().shared().flight_bytes_max.load(), 16U << 20U);
+  nodes.origin.answer("/a", {respond(200, {{"Cache-Control", "private"}}, "mine"), cached("ours")});
+  EXPECT_EQ(get(nodes[0].port(), "/a").body, "mine");
+  ASSERT_TRUE(nodes.settle());
+  ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+  EXPECT_EQ(cache_status(get(nodes[0].port(), "/a")).detail(), "hit-for-miss");
+  ASSERT_TRUE(nodes.settle());
+  EXPECT_TRUE(is_hit(get(nodes[0].port(), "/a")));
+  EXPECT_EQ(nodes.origin.calls(), 2U);
+}
+
 // VAL-1, VAL-3: a damaged record, a foreign one, one of another key, another type: a miss and a count, and the origin's
 // answer.
 TEST(Valkey, WhatDoesNotDecodeIsAMiss) {
