@@ -182,7 +182,9 @@ bool ValkeyLink::take(Reply reply) {
   if (--question.replies > 0) return true;
   auto const finished = std::move(waiting_.front());
   waiting_.pop_front();
-  return finish(*finished);
+  bool const good = finish(*finished);
+  if (good) watch_overdue();
+  return good;
 }
 
 bool ValkeyLink::finish(Question& question) noexcept {
@@ -232,6 +234,7 @@ void ValkeyLink::fail(LinkFault fault) noexcept {
   writing_ = false;
   unsent_.clear();
   overdue_timer_.cancel();
+  watching_ = false;
   if (auto const stream = std::exchange(stream_, nullptr)) stream->close();
   auto const now = base::Clock::now();
   while (!waiting_.empty()) {
@@ -246,17 +249,20 @@ void ValkeyLink::fail(LinkFault fault) noexcept {
   if (hear_ && !closed_) hear_(Reply());
 }
 
-// VAL-1: a reply that nobody waits for any more may be late for so long.
+// VAL-1: a reply that nobody waits for any more may be late for so long. Called whenever the oldest question becomes such a
+// one: by its time limit, or by the answer to the one before it.
 void ValkeyLink::watch_overdue() {
-  if (watching_ || closed_) return;
-  auto const front = waiting_.empty() ? base::SteadyTime::max() : waiting_.front()->due;
-  overdue_timer_.expires_at(front == base::SteadyTime::max() ? base::Clock::now() + overdue : front + overdue);
-  overdue_timer_.async_wait([self = shared_from_this()](boost::system::error_code) {
+  if (closed_ || waiting_.empty() || !waiting_.front()->abandoned) return;
+  auto const at = waiting_.front()->due + overdue;
+  if (watching_ && overdue_timer_.expiry() <= at) return;
+  watching_ = false;
+  overdue_timer_.expires_at(at);
+  overdue_timer_.async_wait([self = shared_from_this()](boost::system::error_code error) {
+    if (error) return;
     self->watching_ = false;
     if (self->waiting_.empty() || self->closed_) return;
     auto const& first = *self->waiting_.front();
-    if (!first.abandoned) return;
-    if (base::Clock::now() >= first.due + overdue) return self->fail(LinkFault::timeout);
+    if (first.abandoned && base::Clock::now() >= first.due + overdue) return self->fail(LinkFault::timeout);
     self->watch_overdue();
   });
   watching_ = true;

@@ -13,6 +13,7 @@
 #include <boost/asio/write.hpp>
 
 #include "../../../src/store/scripts.hpp"
+#include "weir/base/turned_clock.hpp"
 
 namespace weir::store {
 namespace {
@@ -20,10 +21,10 @@ namespace {
 using namespace std::chrono_literals;
 using Local = asio::local::stream_protocol;
 
-asio::awaitable<void> ask(std::shared_ptr<ValkeyLink> link, std::optional<LinkFault>& heard) {
+asio::awaitable<void> ask(std::shared_ptr<ValkeyLink> link, std::optional<LinkFault>& heard, base::Duration limit) {
   Commands commands;
   commands.add({"PING"});
-  auto const answers = co_await link->ask(std::move(commands), 10s);
+  auto const answers = co_await link->ask(std::move(commands), limit);
   heard = answers.fault;
 }
 
@@ -41,9 +42,9 @@ struct Linked {
     run();
     ::unlink(rules.peer.unix_path.c_str());
   }
-  std::shared_ptr<std::optional<LinkFault>> asks() {
+  std::shared_ptr<std::optional<LinkFault>> asks(base::Duration limit = 10s) {
     auto const heard = std::make_shared<std::optional<LinkFault>>();
-    asio::co_spawn(io, ask(link, *heard), [heard](std::exception_ptr failure) { EXPECT_FALSE(failure); });
+    asio::co_spawn(io, ask(link, *heard, limit), [heard](std::exception_ptr failure) { EXPECT_FALSE(failure); });
     return heard;
   }
   Local::socket accepts() {
@@ -65,6 +66,13 @@ struct Linked {
   void run() {
     io.restart();
     io.run();
+  }
+  // All that is due, by a clock that was turned.
+  void poll() {
+    asio::basic_waitable_timer<base::Clock> due(io, base::SteadyTime::min());
+    due.async_wait([](boost::system::error_code) {});
+    io.restart();
+    while (io.poll() > 0) {}
   }
 
   asio::io_context io{1};
@@ -91,6 +99,31 @@ TEST(ValkeyLink, APeerThatIsGoneBeforeTheFirstWriteIsAnAnswer) {
   EXPECT_EQ(*heard, LinkFault::refused);
 }
 
+std::string greeting() {
+  std::string text;
+  for (std::size_t i = 0; i < scripts().size() + 1; ++i) text += "+OK\r\n";
+  return text + "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
+}
+
+// The one before it, which had more time, is answered; this one never is.
+TEST(ValkeyLink, AReplyThatIsOverdueBehindAnotherClosesTheConnection) {
+  Linked linked;
+  linked.listen();
+  auto const first = linked.asks(), second = linked.asks(1s);
+  auto peer = linked.accepts();
+  while (peer.available() == 0) linked.io.poll_one();
+  asio::write(peer, asio::buffer(greeting()));
+  linked.poll();
+  base::turn_clock(2500ms);
+  linked.poll();
+  EXPECT_EQ(*second, LinkFault::timeout);
+  EXPECT_EQ(linked.ends, 0);
+  asio::write(peer, asio::buffer("+PONG\r\n", 7));
+  linked.poll();
+  EXPECT_EQ(*first, LinkFault::none);
+  EXPECT_EQ(linked.ends, 1);
+}
+
 // What comes after the write that found the connection gone belongs to nobody, and ends nothing twice.
 TEST(ValkeyLink, APeerThatForgotTheScriptsAndLeftEndsOneConnection) {
   Linked linked;
@@ -98,12 +131,9 @@ TEST(ValkeyLink, APeerThatForgotTheScriptsAndLeftEndsOneConnection) {
   auto const first = linked.asks(), second = linked.asks();
   auto peer = linked.accepts();
   while (peer.available() == 0) linked.io.poll_one();
-  std::string greeting;
-  for (std::size_t i = 0; i < scripts().size() + 1; ++i) greeting += "+OK\r\n";
-  greeting += "*2\r\n$10\r\n1700000000\r\n$1\r\n0\r\n";
   std::string unread(peer.available(), '\0');
   asio::read(peer, asio::buffer(unread));
-  asio::write(peer, asio::buffer(greeting + "-NOSCRIPT No matching script.\r\n+PONG\r\n"));
+  asio::write(peer, asio::buffer(greeting() + "-NOSCRIPT No matching script.\r\n+PONG\r\n"));
   peer.close();
   linked.run();
   EXPECT_EQ(*first, LinkFault::none);
