@@ -17,6 +17,8 @@ constexpr std::uint64_t without_near_bytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t least_near_bytes = std::uint64_t{4} << 20U;
 // An entry is seldom smaller; more than so many share places in the table of checks.
 constexpr std::uint64_t usual_entry = 1024;
+// What another node with a larger `max_object` has stored is a record, too, and no reason to end the connection.
+constexpr std::uint64_t most_elsewhere = std::uint64_t{64} << 20U;
 // Beside the body: head, key, selector, tags, and an epoch page.
 constexpr std::uint64_t reply_slack = std::uint64_t{4} << 20U;
 
@@ -26,7 +28,7 @@ LinkRules link_rules_of(ValkeyRules const& rules) {
   link.username = rules.username;
   link.password = rules.password;
   link.database = rules.database;
-  link.most_reply = rules.max_object + reply_slack;
+  link.most_reply = std::max(rules.max_object, most_elsewhere) + reply_slack;
   return link;
 }
 

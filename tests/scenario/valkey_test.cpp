@@ -355,6 +355,21 @@ TEST(Valkey, WithoutTheServersTimeNothingIsTakenFromIt) {
   EXPECT_EQ(origin.calls(), 2U);
 }
 
+// VAL-1: a node whose `max_object` is larger has stored it.
+TEST(Valkey, ARecordThatIsLargerThanOnesOwnIsRead) {
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  origin.answer("/a", cached(std::string(6'000'000, 'a')));
+  Weir large(origin, shared_store(server.address(), "max_object: 8MiB"));
+  Weir small(origin, shared_store(server.address(), "max_object: 1MiB"));
+  EXPECT_EQ(get(large.port(), "/a").body.size(), 6'000'000U);
+  ASSERT_TRUE(large.waits_until_no_flights());
+  auto const there = get(small.port(), "/a");
+  EXPECT_TRUE(is_hit(there));
+  EXPECT_EQ(there.body.size(), 6'000'000U);
+  EXPECT_EQ(store_errors(small, "get"), 0);
+}
+
 // VAL-1: what is too large for the server stays near.
 TEST(Valkey, LargeOnesStayNear) {
   Nodes nodes(2, "max_object: 10KiB");
