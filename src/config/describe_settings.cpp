@@ -124,7 +124,8 @@ Group<Store> const& store_group() {
     add_secret(g, "password", &Store::password, &Store::password_file, "valkey: AUTH");
     g.add("database", &Store::database, Count{0, 65'535, ""}, "valkey: SELECT");
     g.add("prefix", &Store::prefix, Text{.check = check_prefix}, "valkey: stands before every key");
-    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""}, "valkey: larger entries stay in the near tier");
+    g.add("max_object", &Store::max_object, Size{1, 512 * mib, ""},
+          "valkey: larger entries stay near, while asked for within `near.offline_ttl`");
     g.add("allow_evictable", &Store::allow_evictable, Boolean{},
           "valkey: run although its eviction policy may drop our records");
     g.add_group("near", &Store::near, near, "valkey: the near tier");
