@@ -178,11 +178,11 @@ void Epochs::for_each_of_key(Place const& place, Visit&& visit_one) const {
 
 void Epochs::add(std::span<Tag const> tags, Invalidation mode, std::uint64_t number, base::SteadyTime at) {
   std::unique_lock const lock(mutex_);
+  note(number);  // also of those that come before one for which there is no memory
   for (auto const tag : tags) {
     find_or_make(tag).add(mode, number, at);
     if (epochs_.size() > most_) fold_oldest();
   }
-  note(number);
 }
 
 void Epochs::note(std::uint64_t number) noexcept {
@@ -191,12 +191,15 @@ void Epochs::note(std::uint64_t number) noexcept {
 }
 
 Epochs::Epoch& Epochs::find_or_make(Tag tag) {
-  auto const [found, is_new] = epochs_.try_emplace(tag);
-  auto& epoch = found->second;
-  if (is_new)
-    epoch.order = order_.insert(order_.end(), tag);
-  else
-    order_.splice(order_.end(), order_, epoch.order);
+  auto const known = epochs_.find(tag);
+  if (known != epochs_.end()) {
+    order_.splice(order_.end(), order_, known->second.order);
+    return known->second;
+  }
+  std::list<Tag> place{tag};  // what throws does so before anything is changed
+  auto& epoch = epochs_.try_emplace(tag).first->second;
+  epoch.order = place.begin();
+  order_.splice(order_.end(), place);
   return epoch;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "weir/base/thread_room.hpp"
 #include "weir/cache/cookies.hpp"
 #include "weir/http/accept.hpp"
 
@@ -77,8 +78,8 @@ bool append_languages(http::Fields request, KeyRules const& rules, Bytes& out) {
   if (!first) return false;
   // Kept by the thread: a hit on a page that varies on the language allocates nothing once they have grown. At most one
   // request head's bytes each.
-  static thread_local std::string combined;
-  static thread_local std::string normalized;
+  auto& combined = base::thread_room().languages;
+  auto& normalized = base::thread_room().normalized_languages;
   combined.clear();
   request.append_combined(http::FieldId::accept_language, combined);
   if (!rules.languages.empty()) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "weir/base/thread_room.hpp"
 #include "weir/cache/cookies.hpp"
 #include "weir/http/accept.hpp"
 #include "weir/proxy/edits.hpp"
@@ -213,7 +214,7 @@ class Sight {
   bool stands_for_another(http::Field const& field) const {
     if (field.id != FieldId::other || field.name.find('_') == std::string_view::npos || is_let_through(field.name))
       return false;
-    static thread_local std::string dashed;  // keeps its room: on the path of a hit
+    auto& dashed = base::thread_room().dashed_name;
     dashed = field.name;
     std::ranges::replace(dashed, '_', '-');
     auto const id = http::field_id(dashed);
@@ -295,7 +296,7 @@ class Sight {
   void add_languages() {
     if (policy_.key.languages.empty() || !request_.fields.has(FieldId::accept_language)) return;
     if (strict_ && !is_let_through("accept-language")) return;
-    static thread_local std::string combined;  // keeps its room: on the path of a hit
+    auto& combined = base::thread_room().combined_field;
     combined.clear();
     request_.fields.append_combined(FieldId::accept_language, combined);
     auto const language = http::choose_language(combined, policy_.key.languages);

@@ -11,6 +11,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include "weir/base/thread_room.hpp"
 #include "weir/observe/log.hpp"
 #include "weir/origin/checks.hpp"
 #include "weir/proxy/client_address.hpp"
@@ -190,6 +191,7 @@ void Worker::start() {
   wire::Lasting::begin(
       io_, [this] { return housekeeping(); }, log_end);
   thread_ = std::thread([this] {
+    base::thread_room();
     for (;;) {
       try {
         io_.run();

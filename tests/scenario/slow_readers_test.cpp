@@ -22,6 +22,7 @@ TEST(SlowReaders, ProgressIsWhatThePeerTakes) {
   auto const body = long_body();
   origin.answer("/x", respond(200, {{"Cache-Control", "max-age=6000"}}, body));
   Weir weir(origin);
+  EXPECT_TRUE(get(weir.port(), "/x").complete);  // from here on nobody waits for the origin
   Client steady = thin(weir), still = thin(weir);
   steady.send_request("GET", "/x");
   steady.read_at_least(1);
@@ -40,7 +41,7 @@ TEST(SlowReaders, ProgressIsWhatThePeerTakes) {
 TEST(SlowReaders, AnUploadThatStopsTakesNothingFromTheAnswer) {
   RawOrigin origin;
   auto const body = long_body();
-  Weir weir(origin.url());
+  Weir weir(origin.url(), "timeouts: {origin: 1h, stream_idle: 1h}\n");
   Client client = thin(weir);
   client.send_request("POST", "/x", {{"Content-Length", "1000000"}});
   client.send("hello");
