@@ -2,7 +2,19 @@
 
 #include <boost/asio/basic_waitable_timer.hpp>
 
+#include "progress.hpp"
+
 namespace weir::wire {
+
+namespace {
+
+// What the peer has taken, to be subtracted from a later count. A unix socket counts nothing; what it holds changes only
+// when the peer takes some and more is written, so that any difference there, either way, is as good.
+std::uint64_t taken_by(Stream& stream) noexcept {
+  return bytes_acknowledged(stream.socket().native_handle()).value_or(stream.unsent());
+}
+
+}  // namespace
 
 struct Deadline::State : std::enable_shared_from_this<State> {
   State(std::shared_ptr<Stream> const& s, WhenLate late) : stream(s), timer(s->executor()), when_late(late) {}
@@ -28,9 +40,9 @@ struct Deadline::State : std::enable_shared_from_this<State> {
   bool has_moved(base::SteadyTime now) noexcept {
     auto const alive = stream.lock();
     if (patience == base::Duration::zero() || !alive) return false;
-    auto const left = alive->unsent();
-    if (left + least_progress > unsent) return false;
-    unsent = left;
+    auto const seen = taken_by(*alive);
+    if (seen - taken < least_progress) return false;
+    taken = seen;
     due = now + patience;
     return true;
   }
@@ -57,7 +69,7 @@ struct Deadline::State : std::enable_shared_from_this<State> {
   boost::asio::basic_waitable_timer<base::Clock> timer;
   base::SteadyTime due{};
   base::Duration patience{};  // of a write's peer; zero: no matter what it took
-  std::size_t unsent = 0;     // then, when its time began
+  std::uint64_t taken = 0;    // then, when its time began
   WhenLate when_late;
   bool armed = false, waiting = false, expired = false;
 };
@@ -73,7 +85,7 @@ Deadline::~Deadline() {
 void Deadline::expires_without_progress(base::Duration limit) {
   expires_after(limit);
   state_->patience = limit;
-  if (auto const alive = state_->stream.lock()) state_->unsent = alive->unsent();
+  if (auto const alive = state_->stream.lock()) state_->taken = taken_by(*alive);
 }
 
 void Deadline::expires_at(base::SteadyTime due) {
