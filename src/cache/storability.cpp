@@ -89,12 +89,10 @@ bool answers_conditions(Matter const& m) noexcept {
   return (status == 206 || status == 304 || status == 412 || status == 416) && carries_conditions(m.requester.fields);
 }
 
-// 412 and 416 answer a precondition or a range, not the resource.
 NotStored status_refusal(Matter const& m) noexcept {
   int const status = m.response.status;
   if (status == 206) return NotStored::partial;
   if (status < 200 || status > 599 || status == 304 || m.policy.not_understood) return NotStored::status;
-  if ((status == 412 || status == 416) && has_conditionals(m.requester.fields)) return NotStored::status;
   return NotStored::unknown;
 }
 

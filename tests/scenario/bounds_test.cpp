@@ -93,6 +93,7 @@ TEST(Bounds, StaleWhenTheWaitRanOut) {
   Burst burst(weir.port(), 50);
   burst.get("/x");
   ASSERT_TRUE(weir.waits_for_waiters(50));
+  ASSERT_TRUE(origin.waits_for_calls(2));
   weir.turn(11s);
   burst.collect();
   for (auto const& response : burst.responses()) {
