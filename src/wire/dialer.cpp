@@ -53,8 +53,8 @@ class TimeLimit {
 
  private:
   struct State {
-    State(asio::any_io_executor executor, base::SteadyTime due, Stop s)
-        : timer(std::move(executor), due), stop(std::move(s)) {}
+    State(asio::any_io_executor const& executor, base::SteadyTime due, Stop s)
+        : timer(executor, due), stop(std::move(s)) {}
     asio::basic_waitable_timer<base::Clock> timer;
     Stop stop;
     bool done = false, expired = false;

@@ -20,7 +20,7 @@ namespace weir::store {
 struct Identity {
   std::uint64_t purge_number = 0;
   std::int64_t request_time = 0;  // µs of the server
-  auto operator<=>(Identity const&) const = default;
+  auto operator<=>(Identity const&) const = default;  // NOLINT(modernize-use-nullptr): clang-tidy takes <=> for a pointer's
 };
 
 // A record begins with: "WR", version (1), zero (5), purge number (8), request time (8), size of it all (8), XXH3 of all
