@@ -69,8 +69,8 @@ asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
     listening.add({"PING"});
   else
     listening.add({"SUBSCRIBE", name("news")});
-  auto const heard = co_await ask(subscriber, std::move(listening), limit, StoreOperation::subscribe);
-  subscribed = !heard.empty() && subscriber->is_connected();
+  auto const said = co_await ask(subscriber, std::move(listening), limit, StoreOperation::subscribe);
+  subscribed = !said.empty() && subscriber->is_connected();
 }
 
 void ValkeyStore::Impl::heard_of(std::uint64_t number) noexcept {

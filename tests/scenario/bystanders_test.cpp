@@ -129,11 +129,7 @@ TEST(Bystanders, AKeyedBodyOfAGetIsTheLastOfItsConnection) {
   EXPECT_NE(head.find("\r\nConnection: close\r\n"), std::string::npos) << head;
   connection.send_all("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nCache-Control: max-age=60\r\n\r\nok");
   EXPECT_EQ(client.read().body, "ok");
-  client.send_request("GET", "/victim");
-  auto second = origin.accept();
-  EXPECT_TRUE(read_until(second, "\r\n\r\n").starts_with("GET /victim "));
-  second.send_all("HTTP/1.1 204 No Content\r\n\r\n");
-  EXPECT_EQ(client.read().status, 204);
+  expect_on_another(origin, client, "/victim");
 }
 
 // CB-1, REL-3, REQ-3: uploads that clients break off say nothing of the origin.

@@ -78,11 +78,7 @@ TEST(Uploads, EarlyAnswerReachesTheClient) {
     EXPECT_TRUE(client.waits_until_closed());
     ASSERT_TRUE(weir.waits_until_no_flights());
     Client next(weir.port());
-    next.send_request("GET", "/y");
-    auto second = origin.accept();
-    EXPECT_TRUE(read_until(second, "\r\n\r\n").starts_with("GET /y "));
-    second.send_all("HTTP/1.1 204 No Content\r\n\r\n");
-    EXPECT_EQ(next.read().status, 204);
+    expect_on_another(origin, next, "/y");
   }
 }
 

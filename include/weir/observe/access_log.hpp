@@ -71,8 +71,8 @@ class AccessLog {
 
   // Opens a file for appending, or `stdout`.
   static boost::system::result<int> open(std::string const& file);
-  // From now on to `descriptor`, which was opened for `file`; an empty file: off, and closed when
-  // what waits is written. Workers are to `push` only while it is on.
+  // From now on to `descriptor`, which was opened for `file`; an empty file: off, and closed when what waits is
+  // written. Workers are to `push` only while it is on.
   void use(std::string file, int descriptor, LogFormat format);
   // USR1: the file by its name again. On an error the old one stays in use.
   boost::system::error_code reopen();
