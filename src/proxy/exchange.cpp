@@ -404,7 +404,7 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
       co_return News{News::answered, co_await send_flight(waiter)};
     case Told::entry:
       if (adopt_entry(waiter)) co_return News{News::adopted};
-      // What was stored is no longer for it: it expired or was purged just now. Those who find it so share one fetch (COA-1).
+      // What is stored expired or was purged just now. Those who find it so share one fetch (COA-1).
       if (!waiter.validated) co_return News{News::look_again};
       break;
     case Told::by_variant:

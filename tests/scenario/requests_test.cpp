@@ -217,10 +217,9 @@ TEST(Requests, UnixSocket) {
   EXPECT_TRUE(origin.last_request().value("Forwarded").starts_with("for=unknown;"));
 }
 
-// Turns the clock until `done`, doing `meanwhile` at each step; how far the clock went.
+// Turns the clock until `done`, doing `meanwhile` at each step; what the clock says then.
 template <class Done, class Meanwhile>
-base::Duration turn_until(Weir& weir, Done const& done, Meanwhile const& meanwhile) {
-  auto const from = base::Clock::now();
+base::SteadyTime turn_until(Weir& weir, Done const& done, Meanwhile const& meanwhile) {
   bool const ended = eventually([&] {
     if (done()) return true;
     meanwhile();
@@ -228,10 +227,10 @@ base::Duration turn_until(Weir& weir, Done const& done, Meanwhile const& meanwhi
     return false;
   });
   EXPECT_TRUE(ended);
-  return base::Clock::now() - from;
+  return base::Clock::now();
 }
 template <class Done>
-base::Duration turn_until(Weir& weir, Done const& done) {
+base::SteadyTime turn_until(Weir& weir, Done const& done) {
   return turn_until(weir, done, [] {});
 }
 
@@ -241,13 +240,14 @@ TEST(Requests, SlowHeadGets408) {
   Weir weir(origin);
   for (bool const drips : {false, true}) {
     Client client(weir.port());
+    auto const from = base::Clock::now();
     client.send("GET / HTTP/1.1\r\nHost: a.test\r\nX: y");
-    auto const turned = turn_until(
+    auto const until = turn_until(
         weir, [&] { return client.has_answer(); },
         [&] {
           if (drips) client.send("y");
         });
-    EXPECT_GE(turned, 10s);
+    EXPECT_GE(until - from, 10s);
     auto const response = client.read();
     EXPECT_EQ(response.status, 408);
     EXPECT_EQ(response.value("Connection"), "close");
@@ -280,9 +280,10 @@ TEST(Requests, IdleConnectionsAreClosed) {
   origin.answer("/x", respond(200, {{"Cache-Control", "max-age=600"}}, "x"));
   Weir weir(origin);
   for (bool const used : {false, true}) {
+    auto const from = base::Clock::now();
     Client client(weir.port());
     if (used) { EXPECT_EQ(client.get("/x").status, 200); }
-    EXPECT_GE(turn_until(weir, [&] { return client.is_closed(); }), 59s);
+    EXPECT_GE(turn_until(weir, [&] { return client.is_closed(); }) - from, 59s);
     EXPECT_EQ(client.read_to_end(), "");
   }
   Client busy(weir.port(), {});
@@ -392,10 +393,11 @@ TEST(Requests, SlowBodyGets408) {
   origin.answer("/up", respond(200));
   Weir weir(origin);
   for (std::string const framing : {"Content-Length: 10\r\n\r\nhalf", "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"}) {
+    auto const from = base::Clock::now();
     Client client(weir.port());
     client.send("POST /up HTTP/1.1\r\nHost: a.test\r\n" + framing);
     ASSERT_TRUE(eventually([&] { return weir.daemon().shared().fetches_under_way.load() == 1; }));
-    EXPECT_GE(turn_until(weir, [&] { return client.has_answer(); }), 29s);
+    EXPECT_GE(turn_until(weir, [&] { return client.has_answer(); }) - from, 29s);
     auto const response = client.read();
     EXPECT_EQ(response.status, 408);
     EXPECT_EQ(response.value("Connection"), "close");
@@ -412,10 +414,11 @@ TEST(Requests, SlowReaderCostsOneConnection) {
   origin.answer("/big", respond(200, {{"Cache-Control", "max-age=6000"}}, body));
   Weir weir(origin);
   Client slow(weir.port(), {.receive_buffer = 4096});
+  auto const from = base::Clock::now();
   slow.send_request("GET", "/big");
   ASSERT_TRUE(eventually([&] { return slow.has_answer(); }));
   EXPECT_EQ(get(weir.port(), "/big").body.size(), body.size());
-  EXPECT_GE(turn_until(weir, [&] { return weir.daemon().sessions() == 0; }), 29s);
+  EXPECT_GE(turn_until(weir, [&] { return weir.daemon().sessions() == 0; }) - from, 29s);
   EXPECT_FALSE(slow.read().complete);
   EXPECT_EQ(origin.calls(), 1U);
 }
