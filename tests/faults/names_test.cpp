@@ -1,6 +1,7 @@
 // Names of origins: lookups that fail, hang and change (REL-1). Replaces this program's getaddrinfo for names in `.test`.
 #include "faults/rig.hpp"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <netdb.h>
 
@@ -77,6 +78,9 @@ extern "C" int getaddrinfo(char const* node, char const* service, addrinfo const
 namespace weir::test {
 namespace {
 
+// No other test listens on it or connects from it, so every port that is free elsewhere is free here.
+constexpr auto const* second_home = "127.0.0.9";
+
 // Origins on one port of two addresses, and a Weir that knows them by name.
 struct Moving {
   explicit Moving(std::string const& settings = "") {
@@ -84,7 +88,7 @@ struct Moving {
       origin->answer_rest(
           [origin, this](Request const&) { return respond(200, {max_age(600)}, origin == &old_home ? "old" : "new"); });
     // Somebody who passes on to the new one, at the old one's port.
-    door.emplace(new_home.url(), "", "127.0.0.2:" + std::to_string(old_home.port()));
+    door.emplace(new_home.url(), "", std::string(second_home) + ":" + std::to_string(old_home.port()));
     names.hang(std::nullopt);
     names.set("origin.test", "127.0.0.1");
     weir.emplace("http://origin.test:" + std::to_string(old_home.port()), plain + "breaker: {enabled: off}\n" + settings);
@@ -125,7 +129,7 @@ struct Silence {
     sockaddr_in where{};
     where.sin_family = AF_INET;
     where.sin_port = htons(port);
-    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    where.sin_addr.s_addr = ::inet_addr(second_home);
     EXPECT_EQ(::bind(listener.fd(), reinterpret_cast<sockaddr*>(&where), sizeof where), 0);
     EXPECT_EQ(::listen(listener.fd(), 0), 0);
     for (auto& one : queue) {
@@ -139,10 +143,10 @@ struct Silence {
 
 // REL-1: of two addresses one that says nothing costs a share of the time, and not again for the next that connects.
 TEST(Names, OneOfTwoAddressesIsEnough) {
-  ScriptedOrigin origin("127.0.0.2");
+  ScriptedOrigin origin;
   origin.answer_rest([](Request const&) { return respond(200, {{"Connection", "close"}}, "second"); });
   Silence const silence(origin.port());
-  names.set("origin.test", "127.0.0.1 127.0.0.2");
+  names.set("origin.test", std::string(second_home) + " 127.0.0.1");
   Weir weir("http://origin.test:" + std::to_string(origin.port()), plain + "breaker: {enabled: off}\nworkers: 1\n");
   std::optional<Response> first;
   std::thread asking([&] { first = get(weir.port(), "/a"); });
@@ -153,7 +157,7 @@ TEST(Names, OneOfTwoAddressesIsEnough) {
   asking.join();
   EXPECT_EQ(first->body, "second");
   for (auto const* const target : {"/b", "/c"}) EXPECT_EQ(get(weir.port(), target).body, "second");
-  names.set("origin.test", "127.0.0.1 127.0.0.1");
+  names.set("origin.test", std::string(second_home) + " " + second_home);
   Weir deaf("http://origin.test:" + std::to_string(origin.port()), plain + "breaker: {enabled: off}\nworkers: 1\n");
   std::thread waiting([&] { first = get(deaf.port(), "/d"); });
   ASSERT_TRUE(eventually([&] {
@@ -215,7 +219,7 @@ TEST(Names, ThatHangAtFirstAreATimeout) {
 TEST(Names, ThatChangeAreFollowedUnderSteadyLoad) {
   Moving moving("workers: 1\n");
   EXPECT_EQ(moving.ask().body, "old");
-  names.set("origin.test", "127.0.0.2");
+  names.set("origin.test", second_home);
   EXPECT_EQ(moving.ask().body, "old");  // not asked for yet
   EXPECT_TRUE(eventually([&] {
     moving.weir->turn(10s);
@@ -231,7 +235,7 @@ TEST(Names, ThatChangeAreFollowedUnderSteadyLoad) {
 TEST(Names, ThatChangeAreAskedForWhereNobodyListensAnyMore) {
   Moving moving;
   EXPECT_EQ(moving.ask().body, "old");
-  names.set("origin.test", "127.0.0.2");
+  names.set("origin.test", second_home);
   moving.old_home.stop();
   moving.weir->turn(2s);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(moving.ask().body, "new");
