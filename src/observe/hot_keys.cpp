@@ -1,6 +1,7 @@
 #include "weir/observe/hot_keys.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <unordered_map>
 
@@ -16,23 +17,41 @@ void sort(std::vector<HotKey>& keys) {
 
 }  // namespace
 
+std::size_t Hottest::place_of(std::uint64_t hash) const noexcept {
+  auto const* const begin = marks_.data();
+  auto const* const end = begin + size_;
+  auto const mark = static_cast<std::uint8_t>(hash);
+  for (auto const* at = begin; at != end; ++at) {
+    at = static_cast<std::uint8_t const*>(std::memchr(at, mark, static_cast<std::size_t>(end - at)));
+    if (at == nullptr) break;
+    auto const place = static_cast<std::size_t>(at - begin);
+    if (hashes_[place] == hash) return place;
+  }
+  return hot_key_count;
+}
+
+// Of a full table. A look at all counts serves until each that was the least has grown or gone.
+std::size_t Hottest::place_of_least() noexcept {
+  for (;;) {
+    for (; least_at_ < hot_key_count; ++least_at_)
+      if (counts_[least_at_] == least_) return least_at_;
+    least_ = *std::min_element(counts_.begin(), counts_.end());
+    least_at_ = 0;
+  }
+}
+
 void Hottest::count(std::string_view key, std::uint64_t hash, std::uint64_t weight) {
-  auto const end = hashes_.begin() + static_cast<std::ptrdiff_t>(size_);
-  auto const found = std::find(hashes_.begin(), end, hash);
-  if (found != end) {
-    counts_[static_cast<std::size_t>(found - hashes_.begin())] += weight;
+  if (auto const found = place_of(hash); found != hot_key_count) {
+    counts_[found] += weight;
     return;
   }
-  std::size_t place = size_;
-  std::uint64_t before = 0;
-  if (size_ == hot_key_count) {
-    auto const least = std::min_element(counts_.begin(), counts_.end());
-    place = static_cast<std::size_t>(least - counts_.begin());
-    before = *least;
-  }
+  bool const full = size_ == hot_key_count;
+  auto const place = full ? place_of_least() : size_;
+  std::uint64_t const before = full ? counts_[place] : 0;
   keys_[place].assign(key.substr(0, hot_key_bytes));  // first: without memory nothing has changed
   size_ = std::max(size_, place + 1);
   hashes_[place] = hash;
+  marks_[place] = static_cast<std::uint8_t>(hash);
   counts_[place] = before + weight;
   errors_[place] = before;
 }

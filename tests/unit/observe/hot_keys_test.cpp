@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
+
 #include "weir/cache/key.hpp"
 
 namespace weir::observe {
@@ -27,6 +30,37 @@ TEST(HotKeys, the_often_asked_outlive_a_flood_of_others) {
   EXPECT_EQ(all[0].count, 1000U);
   EXPECT_EQ(all[0].error, 0U);
   for (std::size_t i = 1; i < all.size(); ++i) EXPECT_LE(all[i].count - all[i].error, 1U);
+}
+
+// OBS-3: who goes is one with the least, whatever was counted before.
+TEST(HotKeys, counts_bound_the_truth) {
+  Hottest hottest;
+  std::map<std::string, std::uint64_t> truth;
+  std::mt19937 random(1);
+  std::uint64_t total = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    if (i == 10'000) {
+      hottest.clear();
+      truth.clear();
+      total = 0;
+    }
+    auto const key = std::to_string(random() % (1 + random() % 1000));
+    std::uint64_t const weight = random() % 4 == 0 ? HotKeys::hit_sample : 1;
+    hottest.count(key, hash(key), weight);
+    truth[key] += weight;
+    total += weight;
+    if (i % 50 != 0) continue;
+    std::uint64_t sum = 0;
+    auto const all = hottest.all();
+    ASSERT_EQ(all.size(), std::min(hot_key_count, truth.size()));
+    for (auto const& one : all) {
+      sum += one.count;
+      ASSERT_GE(one.count, truth[one.key]) << one.key;
+      ASSERT_LE(one.count - one.error, truth[one.key]) << one.key;
+      ASSERT_LE(one.error, all.back().count) << one.key;
+    }
+    ASSERT_EQ(sum, total);
+  }
 }
 
 // OBS-3
