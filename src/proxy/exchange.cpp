@@ -8,6 +8,7 @@
 #include "weir/base/hash.hpp"
 #include "weir/cache/conditional.hpp"
 #include "weir/cache/cookies.hpp"
+#include "weir/cache/policy.hpp"
 #include "weir/cache/vary.hpp"
 #include "weir/proxy/overrule.hpp"
 
@@ -118,8 +119,9 @@ asio::awaitable<After> Exchange::answer() {
     if (news.what == News::adopted) continue;
     decision_ = decide(base::read_clock());
     if (decision_.refresh) refresh_in_background();
-    if (decision_.what == What::join && (turned_away_ > 1 || ++rounds_ >= max_rounds ||
-                                         (turned_away_ == 1 && must_see_ == 0 && selector() == joined_selector_)))
+    // COA-5: it joins again only where its key has changed, or once for a purge.
+    bool const same_again = turned_away_ > 0 && (turned_away_ > 1 || must_see_ == 0);
+    if (decision_.what == What::join && (++rounds_ >= max_rounds || (same_again && selector() == joined_selector_)))
       go_alone();
     if (decision_.what == What::alone && turned_away_ > 0) decision_.cache_status.collapsed = observe::Collapsed::no;
     if (decision_.what == What::alone && news.what == News::too_large) decision_.why = observe::FetchClass::range;
@@ -247,7 +249,7 @@ Exchange::Decision Exchange::decide_cacheable(base::Now now) {
     decision.forward = ForwardAs::own;
     decision.why = observe::FetchClass::pass;
     decision.outcome = Outcome::pass;
-    decision.entry = nullptr;
+    if (identity_forbidden_) decision.entry = nullptr;  // else it may still stand in for an error
     if (marked) {
       forwarded = Forwarded::miss;
       decision.cache_status.detail = observe::detail::hit_for_miss;
@@ -262,7 +264,6 @@ void Exchange::go_alone() {
   decision_.forward = ForwardAs::own;
   decision_.why = observe::FetchClass::pass;
   decision_.outcome = Outcome::pass;
-  decision_.entry = nullptr;
 }
 
 // Which variant it is depends on the request as it is forwarded; most keys have none, and most hits end without that.
@@ -330,14 +331,14 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
       waiter.flight = std::move(joined.flight);
       break;
     case shield::Joined::waiting:
-      co_await wait_for_head(waiter, parking);
+      if (co_await wait_for_head(waiter, parking)) co_return News{News::adopted};
       break;
     case shield::Joined::leading:
       if (request_.has_body() && !digest_) start_upload();
       if (decision_.upgrades) tunnel_ = new Tunnel;
       if (joined.replaces) decision_.why = observe::FetchClass::replacement;
       start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
-      co_await wait_for_head(waiter, parking);
+      if (co_await wait_for_head(waiter, parking)) co_return News{News::adopted};
       break;
     case shield::Joined::overflow:
     case shield::Joined::may_not_lead:
@@ -348,34 +349,33 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
   co_return co_await take(waiter);
 }
 
-// COA-4: stale, else a replacement where COA-3 allows one, and on waiting; never past the origin's own time.
-asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parking& parking) {
+// COA-4: stale, else a replacement where COA-3 allows one, and on waiting; never past the origin's own time. True: it has
+// adopted what is stored, whatever the slot says.
+asio::awaitable<bool> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parking& parking) {
   auto& flights = local_.shared.flights;
   auto const from = base::Clock::now();
   auto const origin_time = origin_->settings.timeouts.origin;
   bool const shared = decision_.what == What::join;
   auto const end = shared ? from + origin_time : base::SteadyTime::max();
   auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
+  bool adopted = false;
   std::optional<Watching> watching(std::in_place, *client_, parking);
   for (;;) {
     if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
     auto const woken = co_await parking.until(due);
     if (woken == Woken::resumed) break;
     if (woken == Woken::nudged) continue;
-    if (woken == Woken::late && due < end) {
-      auto const now = base::read_clock();
-      bool const stale = decision_.entry &&
-                         cache::reuse(asker_, decision_.entry->facts(), decision_.overrule, now, mode(now)).stale_if_error;
-      if (!stale) {
-        due = end;
-        auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
-        if (ticket) start_fetch(local_, make_order(std::move(*ticket), observe::FetchClass::replacement));
-        local_.metrics
-            .coalesce_timeouts[static_cast<std::size_t>(ticket ? observe::CoalesceFallback::replacement
-                                                               : observe::CoalesceFallback::wait_on)]
-            .add();
-        continue;
-      }
+    bool const waited_enough = woken == Woken::late && due < end;
+    adopted = waited_enough && adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout);
+    if (waited_enough && !adopted) {
+      due = end;
+      auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
+      if (ticket) start_fetch(local_, make_order(std::move(*ticket), observe::FetchClass::replacement));
+      local_.metrics
+          .coalesce_timeouts[static_cast<std::size_t>(ticket ? observe::CoalesceFallback::replacement
+                                                             : observe::CoalesceFallback::wait_on)]
+          .add();
+      continue;
     }
     if (flights.cancel(waiter)) break;  // told nothing: timed out or gone
     co_await parking.until_resumed();
@@ -385,6 +385,7 @@ asio::awaitable<void> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
   co_await parking.until_free(waiter.interim);
   if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
   local_.metrics.coalesce_wait.observe(base::Clock::now() - from);
+  co_return adopted;
 }
 
 // What the slot said.
@@ -392,13 +393,15 @@ asio::awaitable<Exchange::News> Exchange::take(shield::SlotWaiter& waiter) {
   switch (waiter.told) {
     case Told::head:
       if (waiter.flight->head()->status == 101) co_return News{News::answered, co_await send_tunnel(waiter)};
-      if (!waiter.leader && (was_purged(waiter) || !suits(*waiter.flight->head()))) break;
+      if (!waiter.leader &&
+          (was_purged(waiter, waiter.flight->head()->tags, waiter.flight->purge_number()) || !suits(*waiter.flight->head())))
+        break;
       if (waiter.leader && wants_own_range(*waiter.flight->head())) {
         waiter.flight.reset();  // nobody reads it: the fetch ends at its head
         ++turned_away_;
         co_return News{News::too_large};
       }
-      if (waiter.flight->head()->origin_error &&
+      if ((waiter.flight->head()->origin_error || cache::is_origin_error(waiter.flight->head()->status)) &&
           adopt_stale(observe::StaleReason::if_error, observe::detail::stale_if_error, waiter.flight->head()->status))
         co_return News{News::adopted};
       co_return News{News::answered, co_await send_flight(waiter)};

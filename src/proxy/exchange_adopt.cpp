@@ -13,7 +13,12 @@ using shield::FailureKind;
 // just confirmed may be given to those who asked before it did, fresh or not (COA-17).
 bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   auto const now = base::read_clock();
-  auto const said = cache::with_epochs({}, local_.shared.epochs, place(), *waiter.entry);
+  // What was purged after this request came is still for it, once the origin has confirmed it.
+  cache::Overrule said;
+  if (!waiter.validated)
+    said = cache::with_epochs({}, local_.shared.epochs, place(), *waiter.entry);
+  else if (was_purged(waiter, waiter.entry->tags(), waiter.entry->facts().purge_number))
+    return false;
   auto const reuse = cache::reuse(asker_, waiter.entry->facts(), said, now, mode(now));
   if (!cache::selects(http::Fields(forwarded_), waiter.entry->selector(), routed_.policy->key)) return false;
   bool const strict = routed_.policy->collapse == config::Collapse::strict && !waiter.leader;
@@ -41,6 +46,16 @@ bool Exchange::adopt_entry(shield::SlotWaiter& waiter) {
   return true;
 }
 
+void Exchange::adopt_hit(cache::Entry entry, cache::Reuse const& reuse) {
+  decision_.what = What::hit;
+  decision_.entry = std::move(entry);
+  decision_.reuse = reuse;
+  decision_.outcome = Outcome::hit;
+  decision_.cache_status = {};
+  decision_.cache_status.hit = true;
+  decision_.cache_status.ttl = reuse.ttl;
+}
+
 // Why the fetch failed decides what is told of the stale answer.
 bool Exchange::adopt_stale_for(FailureKind failure) {
   switch (failure) {
@@ -62,6 +77,10 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
   auto const found = look_up(now);  // what was said of it meanwhile counts
   if (!found.entry) return false;
   auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
+  if (reuse.verdict == Verdict::fresh && !found.unchecked) {  // another fetch has stored it meanwhile
+    adopt_hit(std::move(found.entry), reuse);
+    return true;
+  }
   if (reuse.verdict == Verdict::unusable || !reuse.stale_if_error) return false;
   decision_.entry = found.entry;
   bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
@@ -83,9 +102,8 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
 
 // COA-14: a purge that only the answer tells of (its tags) came after the fetch began, and before this request. Those who
 // find it so go on together: by the number that they have to see they share another fetch.
-bool Exchange::was_purged(shield::SlotWaiter const& waiter) {
-  auto const& flight = *waiter.flight;
-  if (!local_.shared.epochs.between(flight.head()->tags, flight.purge_number(), waiter.waits_since_number)) return false;
+bool Exchange::was_purged(shield::SlotWaiter const& waiter, std::span<cache::Tag const> tags, std::uint64_t began) {
+  if (!local_.shared.epochs.between(tags, began, waiter.waits_since_number)) return false;
   must_see_ = waiter.waits_since_number;
   return true;
 }

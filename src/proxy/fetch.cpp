@@ -118,7 +118,9 @@ asio::awaitable<void> Fetch::run() {
       connection_.reset();
     else
       connection_->reused = true;  // REL-2
-    order_.basis = nullptr;        // a 304 that is no answer for those who wait (SRV-2): ask again without validators
+    // A 304 that is no answer for those who wait (SRV-2): ask again without validators.
+    if (!withdrawn_) stand_in_ = order_.basis;
+    order_.basis = nullptr;
     order_.why = observe::FetchClass::mismatch;
   }
   if (response_.status == 101) co_return co_await hand_over();
@@ -141,8 +143,8 @@ cache::Place Fetch::place() const noexcept {
 
 // COA-1: the flight is in the table already, so what the store has now is what everyone who joins should get.
 asio::awaitable<bool> Fetch::answered_by_store() {
-  store::Question const question{order_.key,          order_.hash,      order_.request.fields.fields(),
-                                 &order_.policy->key, began_,           local_.worker};
+  store::Question const question{order_.key,          order_.hash, order_.request.fields.fields(),
+                                 &order_.policy->key, began_,      local_.worker};
   auto found = co_await shared_.store.find(question, base::read_clock());
   auto const now = base::read_clock();
   bool const as_late = found.entry && found.entry->facts().began >= began_;  // STO-6: what is fetched now begins after it
@@ -342,8 +344,8 @@ void Fetch::publish() {
 }
 
 bool Fetch::stale_may_stand_in() const noexcept {
-  return order_.basis &&
-         cache::reuse(order_.asker, order_.basis->facts(), basis_overrule_, times_.response, mode()).stale_if_error;
+  auto const& entry = order_.basis ? order_.basis : stand_in_;
+  return entry && cache::reuse(order_.asker, entry->facts(), basis_overrule_, times_.response, mode()).stale_if_error;
 }
 
 // COA-9: with something stale at hand nobody is told of a head until it is likely that the body will come too.

@@ -136,7 +136,7 @@ void Fetch::tell_breaker_of_failure(FailureKind kind) noexcept {
 // NEG-1: before anybody is told, so that whoever comes after the flight finds it.
 void Fetch::remember_failure(int status) noexcept {
   auto const ttl = order_.policy->negative.ttl;
-  if (ttl <= base::Duration::zero() || order_.basis || order_.requester.has_authorization ||
+  if (ttl <= base::Duration::zero() || order_.basis || stand_in_ || order_.requester.has_authorization ||
       order_.requester.has_cookie_credential)
     return;
   store::Failed failed{static_cast<std::uint16_t>(status), 0};

@@ -124,8 +124,9 @@ class Fetch {
   std::shared_ptr<HeldBack> held_back_;
   std::shared_ptr<HeldBack> giving_up_;  // COA-2: at `give_up_at`, if nobody wants it then
   cache::Overrule basis_overrule_;       // of what is stored
+  cache::Entry stand_in_;                // what was the basis, where a 304 told of something else
   base::SteadyTime started_{};
-  std::uint64_t began_ = 0;  // its place among the fetches of this process: after its look-up
+  std::uint64_t began_ = 0;        // its place among the fetches of this process: after its look-up
   base::SteadyTime keep_until_{};  // of what was stored
   std::uint64_t held_ = 0;         // bytes counted in shared_.flight_bytes
   bool in_background_ = false;     // began with a permit of its own; a permit that is waited for is the limiter's to touch

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -118,7 +119,7 @@ class Exchange {
   store::Lookup look_up(base::Now now);
   cache::Place place() const noexcept;
   cache::Mode mode(base::Now now) const noexcept { return local_.shared.mode.at(now.steady); }
-  bool was_purged(shield::SlotWaiter const& waiter);
+  bool was_purged(shield::SlotWaiter const& waiter, std::span<cache::Tag const> tags, std::uint64_t began);
 
   bool opted_in() const noexcept;
   bool keys_body() const noexcept;
@@ -144,12 +145,13 @@ class Exchange {
   bool hears_interims() const noexcept;
   asio::awaitable<void> relay_interims(shield::SlotWaiter& waiter, Parking& parking);
   FetchOrder make_order(shield::LeaderTicket ticket, observe::FetchClass why) const;
-  asio::awaitable<void> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
+  asio::awaitable<bool> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
   asio::awaitable<News> take(shield::SlotWaiter& waiter);
   bool suits(shield::FlightHead const& head) const;
   bool wants_own_range(shield::FlightHead const& head) const;
   cache::Selection select(shield::FlightHead const& head) const;
   bool adopt_entry(shield::SlotWaiter& waiter);
+  void adopt_hit(cache::Entry entry, cache::Reuse const& reuse);
   bool adopt_stale_for(shield::FailureKind failure);
   bool adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status = 0);
 
@@ -186,9 +188,9 @@ class Exchange {
   std::vector<http::Field> forwarded_;  // as the origin gets them; empty until `see_as_forwarded`
   std::string authority_;               // normalised; storage for `request_.authority`
   bool is_edited_ = false;
-  bool identity_forbidden_ = false;     // KEY-5
-  bool seen_ = false;                   // edited and counted: `decide` may be called again
-  bool looks_only_ = false;             // `explain`
+  bool identity_forbidden_ = false;  // KEY-5
+  bool seen_ = false;                // edited and counted: `decide` may be called again
+  bool looks_only_ = false;          // `explain`
   base::Now came_;
   Snapshot const* snapshot_ = nullptr;
   config::Settings const* settings_ = nullptr;  // of `snapshot_`; both kept alive by `settings_hold_` from `hold_request` on
