@@ -17,6 +17,11 @@ bool is_forbidden(std::string_view name, KeyRules const& rules) noexcept {
          !contains(rules.headers, name);
 }
 
+// KEY-6: what is made anew for each fetch selects for nobody.
+bool is_made_for_one_fetch(std::string_view name, KeyRules const& rules) noexcept {
+  return name == "forwarded" || (name == "x-request-id" && !contains(rules.headers, name));
+}
+
 void append_selected_value(http::Fields request, std::string_view name, KeyRules const& rules, Bytes& out) {
   append_part(tag::selecting, name, out);
   auto const before = out.size();
@@ -53,7 +58,9 @@ VaryNames vary_names(http::Fields response, KeyRules const& rules) {
     vary.verdict = VaryVerdict::malformed;
   else if (vary.names.size() > rules.max_vary_headers)
     vary.verdict = VaryVerdict::too_many;
-  else if (std::ranges::any_of(vary.names, [&](auto const& name) { return is_forbidden(name, rules); }))
+  else if (std::ranges::any_of(vary.names, [&](auto const& name) {
+             return is_forbidden(name, rules) || is_made_for_one_fetch(name, rules);
+           }))
     vary.verdict = VaryVerdict::forbidden_field;
   if (vary.verdict != VaryVerdict::usable) {
     vary.names.clear();

@@ -48,7 +48,7 @@ struct Requester {
 // The request's fields as the origin gets them: what keys, selectors and look-ups read, so that what is keyed is what is
 // forwarded. Replaces `out` with views into the request, the policy and the requester. Cookies stand one a line. Only what is
 // composed for each fetch is missing: our `Forwarded` element and the request id of a request without one; an answer that
-// varies on them selects for nobody. `request.authority` is normalised unless `as` is `whole`. False: the client refuses every
+// varies on them is not stored (KEY-6). `request.authority` is normalised unless `as` is `whole`. False: the client refuses every
 // coding that we know, and identity too (KEY-5).
 bool forwarded_fields(http::Request const& request, ForwardAs as, config::Policy const& policy, Requester const& requester,
                       std::string_view cdn_loop_id, std::vector<http::Field>& out);

@@ -46,6 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
             "the coding that Vary forgot", "Content-Encoding: br\nVary: z", VaryVerdict::usable, {"accept-encoding", "z"}},
         NamesRow{
             "the coding it named", "Content-Encoding: br\nVary: Accept-Encoding", VaryVerdict::usable, {"accept-encoding"}},
+        NamesRow{"made for one fetch", "Vary: Forwarded", VaryVerdict::forbidden_field, {}},
+        NamesRow{"an id, too", "Vary: a, X-Request-Id", VaryVerdict::forbidden_field, {}},
         NamesRow{"cookie", "Vary: Cookie", VaryVerdict::forbidden_field, {}},
         NamesRow{"keyed authorization is allowed", "Vary: Authorization", VaryVerdict::usable, {"authorization"}}),
     row_name);
@@ -60,6 +62,15 @@ TEST(Vary, AuthorizationAndCookieOnlyByName) {  // KEY-6
   EXPECT_EQ(vary_names(cookie.fields(), rules).verdict, VaryVerdict::forbidden_field);
   rules.vary_allow = {"cookie"};
   EXPECT_EQ(vary_names(cookie.fields(), rules).verdict, VaryVerdict::usable);
+}
+
+TEST(Vary, RequestIdOnlyIfKeyed) {  // KEY-6: nobody makes one then
+  WireResponse const id("200 OK\nVary: X-Request-Id");
+  KeyRules rules;
+  rules.vary_allow = {"x-request-id"};
+  EXPECT_EQ(vary_names(id.fields(), rules).verdict, VaryVerdict::forbidden_field);
+  rules.headers = {"x-request-id"};
+  EXPECT_EQ(vary_names(id.fields(), rules).verdict, VaryVerdict::usable);
 }
 
 std::string selector_of(http::Fields fields, std::vector<std::string> const& names, KeyRules const& rules = {}) {
