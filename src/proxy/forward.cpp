@@ -137,9 +137,10 @@ ForwardRequest make_forward(http::Request const& request, cache::ForwardTarget c
   cache::SelectorBytes authority;
   http::append_normalized_host(request.authority, request.scheme, authority);
   forward.authority = cache::view(authority);
-  forward.path = target.path;
-  forward.query = target.query;
-  forward.has_query = target.has_query;
+  bool const as_it_came = as == ForwardAs::whole;  // FWD-4: nothing of it is keyed
+  forward.path = as_it_came ? request.path : target.path;
+  forward.query = as_it_came ? request.query : target.query;
+  forward.has_query = as_it_came ? request.has_query : target.has_query;
   if (!origin.host_header.empty())
     forward.host = origin.host_header;
   else

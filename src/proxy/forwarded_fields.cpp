@@ -235,7 +235,8 @@ class Sight {
   bool passes_as(http::Field const& field) const noexcept {
     switch (as_) {
       case ForwardAs::whole:
-        return field.id != FieldId::expect || request_.has_body();
+        // RFC 9110 10.1.1: of an HTTP/1.0 client it is ignored.
+        return field.id != FieldId::expect || (request_.has_body() && request_.version != 10);
       case ForwardAs::background:
         if (field.id == FieldId::authorization && !is_keyed(field.name)) return false;
         [[fallthrough]];

@@ -95,7 +95,7 @@ TEST(Forwarding, QueryIsRewritten) {
     EXPECT_TRUE(cache_status(get(weir.port(), row.forwarded)).hit());
     Client client(weir.port());
     client.request("POST", row.asked);
-    EXPECT_EQ(origin.last_request().target, row.forwarded);
+    EXPECT_EQ(origin.last_request().target, row.asked);                 // FWD-4: whole, as nothing of it is keyed
     EXPECT_FALSE(cache_status(get(weir.port(), row.forwarded)).hit());  // SRV-6
   }
 }
@@ -215,6 +215,19 @@ TEST(Forwarding, SelectingFieldsCannotBeMadeHopByHop) {
     client.get("/x", {{"Connection", "Accept-Language, X-Kind"}, {"Accept-Language", "de"}, {"X-Kind", "k"}});
   EXPECT_EQ(client.get("/x", {{"Accept-Language", "de"}, {"X-Kind", "k"}}).body, "dek");
   EXPECT_EQ(client.get("/x").body, "");
+}
+
+// FWD-4: nothing of them is keyed, so nothing of their target is rewritten, though a write invalidates what is keyed.
+TEST(Forwarding, BypassedAndUnsafeTargetsAreNotRewritten) {
+  ScriptedOrigin origin;
+  origin.answer_rest([](Request const& request) { return respond(200, {{"Cache-Control", "max-age=600"}}, request.target); });
+  Weir weir(origin,
+            "key: {query_keep: [id], normalize_path: true}\n"
+            "sites: [{routes: [{path: \"/off/*\", cache: off}]}]\n");
+  EXPECT_EQ(get(weir.port(), "/x?id=1&token=t").body, "/x?id=1");
+  EXPECT_EQ(Client(weir.port()).request("POST", "/%78?token=t&id=1", {}, "x").body, "/%78?token=t&id=1");
+  EXPECT_FALSE(cache_status(get(weir.port(), "/x?id=1")).hit());
+  EXPECT_EQ(get(weir.port(), "/off/%78?b&a").body, "/off/%78?b&a");
 }
 
 // FWD-4, SRV-1
