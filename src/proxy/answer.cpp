@@ -97,6 +97,27 @@ int status_of(cache::Cut cut) noexcept {
   return 200;
 }
 
+namespace {
+
+bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) noexcept {
+  return std::any_of(names.begin(), names.end(), [&](auto one) { return http::equal_ignoring_case(name, one); });
+}
+
+// What a stored head says that an answer which is cut from it may not say.
+bool is_cut_away(std::string_view line, int status) noexcept {
+  auto const name = line.substr(0, line.find(':'));
+  // RFC 9530 2: of the bytes of this very message, which are not the whole.
+  if (status == 206) return is_one_of(name, {"content-md5", "content-digest"});
+  if (belongs_to_body(line)) return true;
+  // A refusal is one client's: a cache before us must not take it for the page.
+  constexpr std::string_view control = "cache-control";
+  bool const controls =
+      name.size() >= control.size() && http::equal_ignoring_case(name.substr(name.size() - control.size()), control);
+  return status != 304 && (controls || is_one_of(name, {"expires", "pragma"}));
+}
+
+}  // namespace
+
 void append_cut_head(std::string& out, std::string_view head, cache::Selection const& selection, std::uint64_t size) {
   int const status = status_of(selection.cut);
   wire::append_status_line(out, status, http::reason_phrase(status));
@@ -104,8 +125,10 @@ void append_cut_head(std::string& out, std::string_view head, cache::Selection c
   while (!rest.empty()) {
     auto const line = rest.substr(0, rest.find("\r\n") + 2);
     rest.remove_prefix(line.size());
-    if (status == 206 || !belongs_to_body(line)) out += line;
+    if (is_cut_away(line, status)) continue;
+    out += line;
   }
+  if (status == 412 || status == 416) wire::append_field(out, "Cache-Control", "no-store");
   if (status != 206 && status != 416) return;
   out += "Content-Range: bytes ";
   if (status == 206) {

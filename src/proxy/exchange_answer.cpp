@@ -124,8 +124,8 @@ asio::awaitable<After> Exchange::send_flight(shield::SlotWaiter& waiter) {
   auto const flight = waiter.flight.flight();
   shield::Reader reader(std::move(waiter.flight));
   auto const& head = *flight->head();
-  // COA-5: everyone gets the error, but what one requester was told (a session's cookie, say) stays with that one, and so does
-  // what is in a coding or language of its own.
+  // COA-5: everyone gets the error, but what one requester was told (a session's cookie, say) stays with that one, and so
+  // does what is in a coding or language of its own.
   auto const is_for_all = [&] {
     return head.shareable && cache::selects(http::Fields(forwarded_), head.selector, routed_.policy->key);
   };
@@ -211,7 +211,7 @@ Outcome Exchange::compose_flight(shield::FlightHead const& head, bool leader, ca
     out = head.head;
   else
     append_cut_head(out, head.head, selection, head.length.value_or(0));
-  if (leader && selection.cut == cache::Cut::whole) out += head.leader_only;
+  if (leader && (selection.cut == cache::Cut::whole || selection.cut == cache::Cut::partial)) out += head.leader_only;
   edit_head(out, routed_.policy->headers.response);
 
   AnswerTail tail;

@@ -202,5 +202,33 @@ TEST(Ranges, FlightOfUnknownLengthGivesTheWhole) {
   EXPECT_EQ(origin.calls(), 1U);
 }
 
+// SRV-3: what is cut says nothing that holds only for the whole: a part no digest of all bytes (RFC 9530 2), a refusal no
+// lifetime, which a cache before us would take for the page's.
+TEST(Ranges, WhatIsCutIsNotTakenForTheWhole) {
+  ScriptedOrigin origin;
+  origin.answer("/x", respond(200,
+                              {{"Cache-Control", "max-age=600"},
+                               {"ETag", "\"1\""},
+                               {"Content-Digest", "sha-256=:x:"},
+                               {"Content-MD5", "y"},
+                               {"Expires", "Thu, 01 Dec 2033 16:00:00 GMT"},
+                               {"CDN-Cache-Control", "max-age=9"}},
+                              "0123456789"));
+  Weir weir(origin);
+  for (int i = 0; i < 2; ++i) {  // as it comes, and stored
+    auto const part = get(weir.port(), "/x", {{"Range", "bytes=1-2"}});
+    EXPECT_TRUE(part.status == 206 && part.body == "12" && !part.has("Content-Digest") && !part.has("Content-MD5")) << part;
+    EXPECT_EQ(part.value("Cache-Control"), "max-age=600");
+    auto const beyond = get(weir.port(), "/x", {{"Range", "bytes=99-"}});
+    auto const other = get(weir.port(), "/x", {{"Range", "bytes=99-"}, {"If-Range", "\"1\""}});
+    for (auto const& refusal : {beyond, other}) {
+      EXPECT_EQ(refusal.status, 416);
+      EXPECT_EQ(refusal.value("Cache-Control"), "no-store");
+      EXPECT_FALSE(refusal.has("Expires") || refusal.has("CDN-Cache-Control")) << refusal;
+    }
+  }
+  EXPECT_TRUE(get(weir.port(), "/x").has("Content-Digest"));
+}
+
 }  // namespace
 }  // namespace weir::test
