@@ -1,4 +1,5 @@
 // What a request may take of what it waited for, or of what is stored when that came to nothing.
+#include "weir/cache/policy.hpp"
 #include "weir/cache/vary.hpp"
 #include "weir/proxy/exchange.hpp"
 
@@ -77,7 +78,8 @@ bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail,
   auto const found = look_up(now);  // what was said of it meanwhile counts
   if (!found.entry) return false;
   auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
-  if (reuse.verdict == Verdict::fresh && !found.unchecked) {  // another fetch has stored it meanwhile
+  bool const good = reuse.verdict == Verdict::fresh && !found.unchecked;
+  if (good && !cache::is_origin_error(found.entry->facts().status)) {  // another fetch has stored it meanwhile
     adopt_hit(std::move(found.entry), reuse);
     return true;
   }

@@ -51,7 +51,7 @@ std::optional<FetchOrder> Exchange::order_for_nobody(shield::Permit permit, obse
     What before;
     ~Restored() { what = before; }
   } const restored{decision_.what, std::exchange(decision_.what, What::join)};
-  decision_.forward = ForwardAs::background;
+  decision_.forward = is_selected_for_nobody() ? ForwardAs::background : ForwardAs::canonical;
   auto order = make_order(std::move(*ticket), why);
   order.permit = std::move(permit);
   return order;

@@ -101,6 +101,16 @@ void Exchange::see_as_forwarded() {
                                           {client_->address, client_->trusted}, local_.shared.cdn_loop_id, forwarded_);
 }
 
+// FWD-7: a refresh carries the selecting fields, those of where the request came from too if the entry was selected by them,
+// or it would bring another variant.
+bool Exchange::is_selected_for_nobody() const {
+  if (!decision_.entry || decision_.entry->selector().empty()) return true;
+  std::vector<http::Field> for_nobody;
+  forwarded_fields(request_, ForwardAs::background, *routed_.policy, {client_->address, client_->trusted},
+                   local_.shared.cdn_loop_id, for_nobody);
+  return cache::selects(http::Fields(for_nobody), decision_.entry->selector(), routed_.policy->key);
+}
+
 Exchange::Decision Exchange::refuse(int status) const {
   Decision decision;
   decision.what = What::refuse;

@@ -101,5 +101,40 @@ TEST(Variants, AreSelectedByWhatWasForwarded) {
   }
 }
 
+// KEY-6, STO-5: what each fetch has of its own makes no variants; there is a marker instead, and nobody waits for it.
+TEST(Variants, NothingVariesByWhatIsMadeForOneFetch) {
+  for (std::string const name : {"Forwarded", "X-Request-Id"}) {
+    ScriptedOrigin origin;
+    origin.answer("/x", respond(200, {max_age(600), {"Vary", name}}, "x"));
+    Weir weir(origin);
+    EXPECT_EQ(get(weir.port(), "/x").status, 200);
+    EXPECT_EQ(weir.entries(), 0U) << name;
+    EXPECT_EQ(cache_status(get(weir.port(), "/x")).detail(), "hit-for-miss") << name;
+  }
+}
+
+// STL-1, FWD-7: a refresh brings the variant that is stale, by whatever field that was selected.
+TEST(Variants, RefreshedIsWhatWasStale) {
+  for (std::string const name : {"X-Forwarded-For", "X-Forwarded-Host", "User-Agent"}) {
+    ScriptedOrigin origin;
+    origin.answer_rest([&](Request const& request) {
+      return respond(200, {{"Cache-Control", "max-age=10, stale-while-revalidate=600"}, {"Vary", name}},
+                     request.value(name) + " " + std::to_string(origin.calls()));
+    });
+    Weir weir(origin);
+    Fields const fields{{"User-Agent", "one"}};
+    auto const first = get(weir.port(), "/x", fields).body;
+    EXPECT_TRUE(first.ends_with(" 1") && first.size() > 2) << first;
+    weir.turn(11s);
+    EXPECT_EQ(get(weir.port(), "/x", fields).body, first);
+    ASSERT_TRUE(origin.waits_for_calls(2));
+    ASSERT_TRUE(weir.waits_until_no_flights());
+    auto const refreshed = get(weir.port(), "/x", fields);
+    EXPECT_TRUE(cache_status(refreshed).hit());
+    EXPECT_EQ(refreshed.body, first.substr(0, first.size() - 1) + "2");
+    EXPECT_EQ(weir.entries(), 1U);
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

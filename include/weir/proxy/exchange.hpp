@@ -111,6 +111,7 @@ class Exchange {
   void edit_request();
   void normalise_host();
   void see_as_forwarded();
+  bool is_selected_for_nobody() const;
   void note_cookies() noexcept;
   void note_stripped_cookies() noexcept;
   bool is_credentialed() const noexcept { return asker_.has_authorization || asker_.has_cookie_credential; }
