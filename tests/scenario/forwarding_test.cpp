@@ -220,7 +220,9 @@ TEST(Forwarding, SelectingFieldsCannotBeMadeHopByHop) {
 // FWD-4: nothing of them is keyed, so nothing of their target is rewritten, though a write invalidates what is keyed.
 TEST(Forwarding, BypassedAndUnsafeTargetsAreNotRewritten) {
   ScriptedOrigin origin;
-  origin.answer_rest([](Request const& request) { return respond(200, {{"Cache-Control", "max-age=600"}}, request.target); });
+  origin.answer_rest([](Request const& request) {
+    return respond(200, {{"Cache-Control", "max-age=600"}}, request.target);
+  });
   Weir weir(origin,
             "key: {query_keep: [id], normalize_path: true}\n"
             "sites: [{routes: [{path: \"/off/*\", cache: off}]}]\n");
