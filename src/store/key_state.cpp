@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "number_limit.hpp"
+
 namespace weir::store {
 namespace {
 
@@ -11,15 +13,13 @@ namespace json = boost::json;
 
 constexpr std::size_t most_variants = 4096;
 
-// More than any of our numbers and times; a thousand times as much is still a number.
-constexpr std::int64_t most = 9'000'000'000'000'000;
-
 // Lua's numbers are doubles; the encoder writes whole ones without a point, or with an exponent.
 std::optional<std::int64_t> whole(json::object const& from, std::string_view name) {
   auto const* const value = from.if_contains(name);
   if (value == nullptr) return std::nullopt;
-  if (auto const* const number = value->if_int64(); number != nullptr && *number >= 0 && *number < most) return *number;
-  if (auto const* const number = value->if_double(); number != nullptr && *number >= 0 && *number < most)
+  if (auto const* const number = value->if_int64(); number != nullptr && *number >= 0 && *number < number_limit)
+    return *number;
+  if (auto const* const number = value->if_double(); number != nullptr && *number >= 0 && *number < number_limit)
     return static_cast<std::int64_t>(*number);
   return std::nullopt;
 }

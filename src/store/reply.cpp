@@ -2,11 +2,11 @@
 
 #include <hiredis/hiredis.h>
 
-#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <new>
 
+#include "number_limit.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::store {
@@ -69,7 +69,8 @@ std::optional<std::int64_t> Reply::number() const noexcept {
 }
 
 std::uint64_t Reply::counter() const noexcept {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(number().value_or(0), 0));
+  auto const value = number().value_or(0);
+  return value > 0 && value < number_limit ? static_cast<std::uint64_t>(value) : 0;
 }
 
 bool Reply::is_null() const noexcept { return part_ == nullptr || part_->type == REDIS_REPLY_NIL; }

@@ -27,7 +27,7 @@ class Reply {
   std::string_view error() const noexcept;                // empty: no error
   std::optional<std::string_view> text() const noexcept;  // a string or a status; nothing for all else, null too
   std::optional<std::int64_t> number() const noexcept;    // an integer, or a string that is one
-  std::uint64_t counter() const noexcept;                 // a number that only grows; 0: none, or one below 0
+  std::uint64_t counter() const noexcept;                 // a number that only grows; 0: none of ours
   bool is_null() const noexcept;
   bool is_array() const noexcept;
   std::size_t size() const noexcept;                // items of an array, else 0

@@ -255,6 +255,26 @@ TEST(ValkeyPurge, AForeignRecordStopsNothing) {
   }
 }
 
+// VAL-3: a counter that no Weir counts to is none, and the next number that is known takes its place.
+TEST(ValkeyPurge, AForeignCounterIsPutRight) {
+  for (auto const* const counter : {"weir:number", "weir:epoch"}) {
+    SCOPED_TRACE(counter);
+    Nodes nodes(2);
+    Versions versions(nodes.origin);
+    EXPECT_EQ(get(nodes[0].port(), "/a").body, "1");
+    ASSERT_TRUE(nodes.settle());
+    EXPECT_EQ(nodes.server.cli({"SET", counter, "9223372036854775807"}), "OK");
+    for (auto& node : nodes.all) EXPECT_EQ(get(node.port(), "/b").body, "1");  // now each has seen it
+    ASSERT_TRUE(nodes.settle());
+    versions.version = 2;
+    purge(nodes[0], hard_all);
+    ASSERT_TRUE(eventually([&] { return nodes[0].daemon().store().is_idle(); }));
+    expect_version(nodes.all, "/a", "2");
+    for (auto& node : nodes.all) EXPECT_TRUE(eventually([&] { return is_hit(get(node.port(), "/a")); }));
+    EXPECT_LT(nodes.server.cli({"GET", counter}).size(), 5U);
+  }
+}
+
 // VAL-3, SRV-6: a node that was cut off tells what was invalidated through it faster than more comes, over a slow wire too,
 // and so that nothing else is purged.
 TEST(ValkeyPurge, ManyInvalidationsAreToldWhileMoreCome) {

@@ -67,6 +67,14 @@ TEST(Reply, CountersAreNeverBelowZero) {
   EXPECT_EQ(counters, (std::vector<std::uint64_t>{0, 7, 0, 9, 0, 0}));
 }
 
+// The scripts and key records know no such numbers either: what began above one of them would be above all purges.
+TEST(Reply, CountersBeyondAllNumbersAreNone) {
+  auto const replies = read(":8999999999999999\r\n:9000000000000000\r\n$19\r\n9223372036854775807\r\n", 1000);
+  std::vector<std::uint64_t> counters;
+  for (auto const& reply : replies) counters.push_back(reply.counter());
+  EXPECT_EQ(counters, (std::vector<std::uint64_t>{8'999'999'999'999'999, 0, 0}));
+}
+
 TEST(Reply, NonsenseBreaks) {
   EXPECT_TRUE(breaks("HTTP/1.1 400 Bad Request\r\n\r\n"));
   EXPECT_TRUE(breaks("\r\n"));
