@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -110,7 +111,8 @@ void SnapshotKeeper::load(std::string const& path) {
   thread_ = std::thread([this, loading] { load_entries(*loading); });
 }
 
-// False: some are missing. Then nothing is used that one of them may have overruled.
+// False: some are missing. Then nothing is used that one of them may have overruled. PRG-1: one above the highest number
+// that was given would overrule all that is fetched from now on.
 bool SnapshotKeeper::restore_epochs(Loading& loading) {
   auto const& head = loading.reader.head();
   shared_.purges.raise_to(head.purge_number);
@@ -119,8 +121,11 @@ bool SnapshotKeeper::restore_epochs(Loading& loading) {
        loading.piece = loading.reader.next()) {
     auto const read = store::read_epochs(loading.piece.bytes, loading.moment);
     if (!read) continue;
-    for (auto const& row : *read) shared_.epochs.restore(row);
-    rows += read->size();
+    for (auto const& row : *read) {
+      if (std::max({row.hard, row.invalid, row.soft, row.first_soft}) > head.purge_number) continue;
+      shared_.epochs.restore(row);
+      ++rows;
+    }
   }
   if (rows >= head.epochs) return true;
   auto const all = cache::tag_of_all();
@@ -160,7 +165,8 @@ void SnapshotKeeper::load_entries(Loading& loading) noexcept {
 void SnapshotKeeper::put(std::string_view record, Loading const& loading) {
   if (shared_.memory.bytes() + record.size() > loading.capacity) return count(Restored::refused);
   auto decoded = store::decode(record, store::key_in(record), 0, loading.moment, shared_.memory);
-  if (!decoded) return count(Restored::damaged);
+  // PRG-1: no purge to come may be below it.
+  if (!decoded || decoded->entry->facts().purge_number > loading.reader.head().purge_number) return count(Restored::damaged);
   auto const now = base::read_clock();
   if (decoded->keep_until <= now.steady) return count(Restored::expired);
   auto const put = store_.put(std::move(decoded->entry), decoded->keep_until, any_variants, now);
@@ -188,7 +194,8 @@ bool SnapshotKeeper::write(std::string const& path, std::function<bool()> const&
   bool given_up = false;
   write_entries(writer, give_up, given_up);
   std::string why = "there was no time for it";
-  if (!given_up) why = writer.commit(shared_.purges.current(), shared_.epochs.number()).message();
+  auto const highest_epoch = shared_.epochs.number();  // before the number that it must not be above
+  if (!given_up) why = writer.commit(shared_.purges.current(), highest_epoch).message();
   if (!given_up && !writer.failed()) {
     observe::log_info(
         "snapshot-written",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "little_endian.hpp"
+#include "number_limit.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/cache/head.hpp"
 #include "weir/http/cache_control.hpp"
@@ -153,6 +154,7 @@ bool is_value_in(std::string_view head, Slice slice) noexcept {
 std::optional<Facts> read_facts(std::string_view record, Reader& reader, Moment const& moment) noexcept {
   Facts facts;
   facts.purge_number = read_number<std::uint64_t>(record, purge_number_at);
+  if (facts.purge_number >= number_limit) return std::nullopt;  // PRG-1: no purge would be above it
   facts.initial_age = reader.duration();
   facts.lifetime = reader.duration();
   facts.stale_while_revalidate = reader.duration();

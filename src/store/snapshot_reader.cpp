@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "little_endian.hpp"
+#include "number_limit.hpp"
 #include "snapshot_format.hpp"
 #include "weir/base/hash.hpp"
 #include "weir/store/snapshot.hpp"
@@ -34,6 +35,8 @@ HeadCopy decode_head(std::string_view bytes) noexcept {
   copy.head.highest_epoch = number();
   copy.head.epochs = number();
   copy.head.entries = number();
+  // PRG-1: the next number must be above all others.
+  if (copy.head.purge_number >= number_limit || copy.head.highest_epoch > copy.head.purge_number) return {};
   return copy;
 }
 
@@ -144,6 +147,8 @@ std::optional<std::vector<cache::Epochs::Row>> read_epochs(std::string_view piec
     auto const number = [&](std::size_t index) { return read_number<std::uint64_t>(rows, at + 8 * index); };
     auto const time = [&](std::size_t index) { return to_here(moment, static_cast<std::int64_t>(number(index))); };
     out.push_back({number(0) != 0, number(1), number(2), number(3), number(4), number(5), time(6), time(7)});
+    auto const& row = out.back();
+    if (std::max({row.hard, row.invalid, row.soft, row.first_soft}) >= number_limit) return std::nullopt;
   }
   return out;
 }

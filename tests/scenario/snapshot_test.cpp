@@ -3,12 +3,15 @@
 
 #include <sys/stat.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <thread>
 
 #include "scenario/answers.hpp"
+#include "weir/base/hash.hpp"
 #include "weir/base/turned_clock.hpp"
 
 namespace weir::test {
@@ -69,6 +72,20 @@ void flip(std::string const& path, std::size_t at) {
   char const byte = static_cast<char>(file.get() ^ 1);
   file.seekp(static_cast<std::streamoff>(at));
   file.put(byte);
+}
+
+// In both heads, with the checksums that belong to it.
+void set_numbers(std::string const& path, std::uint64_t purge_number, std::uint64_t highest_epoch) {
+  static constexpr std::size_t head_size = 96, purge_number_at = 56, highest_epoch_at = 64, checksum_at = 88;
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  std::string head(head_size, '\0');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  auto const put = [&head](std::size_t at, std::uint64_t value) { std::memcpy(head.data() + at, &value, sizeof value); };
+  put(purge_number_at, purge_number);
+  put(highest_epoch_at, highest_epoch);
+  put(checksum_at, base::checksum(std::string_view(head).substr(0, checksum_at), {}));
+  file.seekp(0);
+  file << head << head;
 }
 
 // MEM-2, SRV-2: every entry comes back, none is fresh, a 304 makes each so again, and the origin sends no body.
@@ -228,6 +245,35 @@ TEST(Snapshot, WithoutItsEpochsNothingOlderIsUsed) {
   ASSERT_TRUE(has_loaded(weir));
   EXPECT_EQ(cache_status(get(weir.port(), "/before")).value("fwd-status"), "200");
   EXPECT_EQ(cache_status(get(weir.port(), "/after")).detail(), "stale-while-revalidate");
+}
+
+// MEM-2, PRG-1: a file whose checksums are right but whose numbers are not makes nothing that a purge does not reach.
+TEST(Snapshot, ForeignNumbersOutliveNoPurge) {
+  struct Row {
+    char const* name;
+    std::uint64_t purge_number, highest_epoch;
+    double damaged;
+  };
+  for (auto const& row : {Row{"numbers that wrap", std::numeric_limits<std::uint64_t>::max(), 1, 0},
+                          Row{"a record and an epoch above the head's", 1, 1, 1}}) {
+    SCOPED_TRACE(row.name);
+    auto const path = snapshot_path();
+    Counting counting("max-age=3600, stale-while-revalidate=3600");
+    {
+      Weir weir(counting.origin, settings(path));
+      for (int i = 0; i < 10; ++i) purge(weir, R"({"urls":["/new"],"mode":"hard"})");
+      get(weir.port(), "/x");
+      EXPECT_EQ(stop(weir), daemon::Ended::clean);
+    }
+    set_numbers(path, row.purge_number, row.highest_epoch);
+    Weir weir(counting.origin, settings(path));
+    ASSERT_TRUE(has_loaded(weir));
+    EXPECT_EQ(restored(weir, "damaged"), row.damaged);
+    get(weir.port(), "/new");
+    EXPECT_TRUE(cache_status(get(weir.port(), "/new")).hit());
+    purge(weir, hard_all);
+    for (auto const* const target : {"/x", "/new"}) EXPECT_FALSE(cache_status(get(weir.port(), target)).hit()) << target;
+  }
 }
 
 // MEM-2: a process that dies leaves no snapshot, as it knew of purges that the one it began with does not.

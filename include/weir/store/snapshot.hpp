@@ -28,9 +28,9 @@ struct Instant {
 
 struct SnapshotHead {
   Instant written;
-  std::uint64_t purge_number = 0;  // none that was given is higher
-  std::uint64_t highest_epoch = 0;
-  std::uint64_t epochs = 0;  // rows
+  std::uint64_t purge_number = 0;   // none that was given is higher
+  std::uint64_t highest_epoch = 0;  // not above it
+  std::uint64_t epochs = 0;         // rows
   std::uint64_t entries = 0;
 };
 

@@ -114,8 +114,10 @@ INSTANTIATE_TEST_SUITE_P(
     Table, PatchedRecord,
     testing::Values(
         PatchRow{"as it was", 2, 1, 1, "fine"}, PatchRow{"first reserved byte", 3, 1, 1},
-        PatchRow{"last reserved byte", 7, 1, 0x80}, PatchRow{"request at the beginning of time", 16, 8, lowest},
-        PatchRow{"request at the end of time", 16, 8, highest},
+        PatchRow{"last reserved byte", 7, 1, 0x80}, PatchRow{"the last purge number", 8, 8, 8'999'999'999'999'999, "fine"},
+        PatchRow{"a purge number beyond it", 8, 8, 9'000'000'000'000'000},
+        PatchRow{"a purge number before it wraps", 8, 8, minus_one},
+        PatchRow{"request at the beginning of time", 16, 8, lowest}, PatchRow{"request at the end of time", 16, 8, highest},
         PatchRow{"request at the epoch minus one", 16, 8, minus_one, "fine"},
         PatchRow{"request in 100 years", 16, 8, in_years(100)}, PatchRow{"request in 300 years", 16, 8, in_years(300)},
         PatchRow{"kept to the end of time", 40, 8, highest}, PatchRow{"kept to its beginning", 40, 8, lowest},

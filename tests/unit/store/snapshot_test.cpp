@@ -51,12 +51,13 @@ std::vector<cache::Epochs::Row> epoch_rows(std::size_t count) {
   return rows;
 }
 
-std::string written(std::string const& path, std::vector<Shape> const& entries, std::size_t epochs) {
+std::string written(std::string const& path, std::vector<Shape> const& entries, std::size_t epochs,
+                    std::uint64_t purge_number = 99, std::uint64_t highest_epoch = 42) {
   cache::MemoryAccount account;
   SnapshotWriter writer(path, noon);
   writer.add(epoch_rows(epochs));
   for (auto const& shape : entries) writer.add(*make_entry(account, shape), shape.keep_until);
-  EXPECT_EQ(writer.commit(99, 42), std::error_code());
+  EXPECT_EQ(writer.commit(purge_number, highest_epoch), std::error_code());
   return bytes_of(path);
 }
 
@@ -187,6 +188,40 @@ TEST(Snapshot, WhatIsTooLongIsPassedOver) {  // MEM-2
   entries[1].body = std::string(10'000, 'x');
   auto const bytes = written(path_of("file"), entries, 0);
   EXPECT_EQ(load(bytes, 1 << 20, 5'000).keys, (std::vector<std::string>{"key 0", "key 2"}));
+}
+
+TEST(Snapshot, AHeadsNumbersAreNumbersOfOurs) {  // MEM-2, PRG-1
+  struct Row {
+    char const* name;
+    std::uint64_t purge_number, highest_epoch;
+    SnapshotFault fault;
+  };
+  constexpr std::uint64_t last = 8'999'999'999'999'999;
+  Row const rows[]{
+      {"the last there is", last, last, SnapshotFault::none},
+      {"one beyond", last + 1, 42, SnapshotFault::damaged},
+      {"one before it wraps", std::numeric_limits<std::uint64_t>::max(), 42, SnapshotFault::damaged},
+      {"an epoch above all numbers given", 42, 43, SnapshotFault::damaged},
+  };
+  for (auto const& row : rows)
+    EXPECT_EQ(load(written(path_of("file"), shapes(1), 0, row.purge_number, row.highest_epoch)).fault, row.fault)
+        << row.name;
+}
+
+TEST(Snapshot, EpochsBeyondAllNumbersAreDamage) {  // MEM-2, PRG-1
+  constexpr auto beyond = std::uint64_t{9'000'000'000'000'000};
+  for (auto const member : {&cache::Epochs::Row::hard, &cache::Epochs::Row::invalid, &cache::Epochs::Row::soft,
+                            &cache::Epochs::Row::first_soft}) {
+    auto rows = epoch_rows(2);
+    for (auto const number : {beyond - 1, beyond}) {
+      rows[1].*member = number;
+      auto const path = path_of("file");
+      SnapshotWriter writer(path, noon);
+      writer.add(rows);
+      ASSERT_EQ(writer.commit(99, 42), std::error_code());
+      EXPECT_EQ(load(bytes_of(path)).epochs.size(), number < beyond ? 2U : 0U);
+    }
+  }
 }
 
 // No clock that was set makes anything younger than it is.
