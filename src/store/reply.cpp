@@ -12,8 +12,8 @@
 namespace weir::store {
 namespace {
 
-// Items of one array; ours have as many as an epoch page at most.
-constexpr long long most_items = 65'536;
+// Items of a reply, in all its arrays; ours have as many as an epoch page at most.
+constexpr std::size_t most_items = 65'536;
 
 // hiredis allocates room for what the server says will come; a lie must not cost gigabytes.
 template <class Count>
@@ -39,7 +39,9 @@ Functions& functions() {
 
 template <class Count>
 void* bounded_array(redisReadTask const* task, Count count) {
-  if (static_cast<long long>(count) > most_items) return nullptr;
+  auto& items = *static_cast<std::size_t*>(task->privdata);
+  if (static_cast<std::size_t>(count) > most_items - items) return nullptr;
+  items += static_cast<std::size_t>(count);
   return functions().create_any(task, count);
 }
 
@@ -83,6 +85,7 @@ Reply Reply::operator[](std::size_t at) const noexcept { return at < size() ? Re
 
 ReplyReader::ReplyReader(std::size_t most) : reader_(redisReaderCreateWithFunctions(&functions())), most_(most) {
   if (reader_ == nullptr) throw std::bad_alloc();
+  reader_->privdata = &items_;
 }
 
 ReplyReader::~ReplyReader() { redisReaderFree(reader_); }
@@ -100,6 +103,7 @@ std::optional<Reply> ReplyReader::next() {
   if (redisReaderGetReply(reader_, &reply) != REDIS_OK) broken_ = true;
   if (reply == nullptr) return std::nullopt;
   unfinished_ = reader_->len - reader_->pos;
+  items_ = 0;
   return Reply(static_cast<redisReply*>(reply));
 }
 

@@ -57,6 +57,7 @@ class ReplyReader {
   redisReader* reader_;
   std::size_t most_;
   std::size_t unfinished_ = 0;  // bytes since the last whole reply
+  std::size_t items_ = 0;       // of the arrays of the unfinished reply
   bool broken_ = false;
 };
 

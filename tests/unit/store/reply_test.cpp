@@ -102,6 +102,16 @@ TEST(Reply, AnArrayWithoutEndIsBounded) {
   EXPECT_EQ(read(small, 1000, 50'000).size(), 100U);
 }
 
+// VAL-3: no array of them is large, all together are.
+TEST(Reply, ItemsAreBoundedOverAllItsArrays) {
+  std::string items;
+  for (int i = 0; i < 40'000; ++i) items += ":1\r\n";
+  auto const array = "*40000\r\n" + items;
+  EXPECT_TRUE(breaks("*2\r\n" + array + array));
+  EXPECT_EQ(read(array + array, 1000).size(), 2U) << "two replies";
+  EXPECT_EQ(read("*2\r\n" + array + ":1\r\n", 1000).size(), 1U);
+}
+
 TEST(Commands, AreBinarySafe) {
   Commands commands;
   commands.add({"SET", std::string_view("a\r\n\0", 4), ""}).add({"PING"});
