@@ -98,11 +98,13 @@ bool SnapshotReader::has(std::size_t bytes) {
             buffer_.begin());
   end_ -= std::exchange(begin_, 0);
   auto const room = std::max(bytes, usual_size);
-  if (buffer_.size() != room && end_ <= room) {
+  if (buffer_.size() > room && end_ <= room) {
     buffer_.resize(room);
     buffer_.shrink_to_fit();
   }
   while (end_ < bytes) {
+    // MEM-2: room for as much again as has come, and not for all that a frame promises.
+    if (end_ == buffer_.size()) buffer_.resize(std::min(bytes, 2 * end_));
     auto const got = source_(std::span(buffer_).subspan(end_));
     if (got == 0) return false;
     end_ += got;

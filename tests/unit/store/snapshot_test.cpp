@@ -190,6 +190,27 @@ TEST(Snapshot, WhatIsTooLongIsPassedOver) {  // MEM-2
   EXPECT_EQ(load(bytes, 1 << 20, 5'000).keys, (std::vector<std::string>{"key 0", "key 2"}));
 }
 
+// MEM-2: room is made as bytes come, whatever a frame says will.
+TEST(Snapshot, APromiseTakesNoMemory) {
+  auto bytes = written(path_of("file"), shapes(1), 0).substr(0, 2 * head_size);
+  auto frame = bytes.substr(16, 16) + std::string(16, '\0');
+  put(frame, 16, 8, std::uint64_t{1} << 30U | std::uint64_t{'e'} << 56U);
+  put(frame, 24, 8, base::checksum(frame.substr(0, 24), {}));
+  bytes += frame + "all there is";
+  std::size_t most = 0;
+  SnapshotReader reader(
+      [&](std::span<char> into) {
+        most = std::max(most, into.size());
+        auto const size = bytes.copy(into.data(), into.size());
+        bytes.erase(0, size);
+        return size;
+      },
+      std::size_t{1} << 30U);
+  EXPECT_EQ(reader.fault(), SnapshotFault::none);
+  EXPECT_EQ(reader.next().kind, SnapshotReader::Piece::Kind::end);
+  EXPECT_LE(most, std::size_t{1} << 20U);
+}
+
 TEST(Snapshot, AHeadsNumbersAreNumbersOfOurs) {  // MEM-2, PRG-1
   struct Row {
     char const* name;
