@@ -76,6 +76,13 @@ std::optional<std::vector<std::string_view>> rewritten_segments(std::string_view
 
 }  // namespace
 
+std::string_view normalized_path(std::string_view path, std::string& storage) {
+  if (path.find('%') == std::string_view::npos) return path;
+  storage.clear();
+  append_normalized_path(path, storage);
+  return storage;
+}
+
 ForwardTarget rewrite_target(http::Request const& request, KeyRules const& rules, std::string& storage) {
   ForwardTarget target{.path = request.path, .query = request.query, .has_query = request.has_query};
   bool const normalize = rules.normalize_path && request.path.find('%') != std::string_view::npos;

@@ -15,7 +15,8 @@ Group<cache::KeyRules> const& key_group() {
   using cache::KeyRules;
   static Group<KeyRules> const group = [] {
     Group<KeyRules> g("key");
-    g.add("normalize_path", &KeyRules::normalize_path, Boolean{}, "decode escapes of unreserved characters in the path");
+    g.add("normalize_path", &KeyRules::normalize_path, Boolean{},
+          "decode escapes of unreserved characters in the path; a site where it is on anywhere matches all its routes so");
     g.add("query_drop", &KeyRules::query_drop,
           Names{check_query_name, "list of names", "tracking", cache::tracking_parameters},
           "parameters left out; `utm_*` is a prefix, `tracking` a preset");

@@ -30,7 +30,8 @@ Group<Route> const& route_group() {
   static Group<Route> const group = [] {
     Group<Route> g("route", Route{"/account/*", {}, policy_group().initial()});
     auto const cache = [](auto& route) -> auto& { return route.policy.cache; };
-    g.add("path", &Route::path, Text{.check = check_route_path, .takes = "path"}, "exact, or a prefix with a trailing `*`")
+    g.add("path", &Route::path, Text{.check = check_route_path, .takes = "path"},
+          "exact, or a prefix with a trailing `*`; compared byte for byte, or decoded as `key.normalize_path` says")
         .required = true;
     g.add("methods", &Route::methods, ListOf<Text>{{.check = check_method}, "list of methods"}, "empty: all");
     g.add("cache", cache, Boolean{}, "`off`: nothing is served from the cache, stored or shared");

@@ -7,6 +7,7 @@
 #include "description.hpp"
 #include "document.hpp"
 #include "overlay.hpp"
+#include "weir/cache/key.hpp"
 
 namespace weir::config {
 namespace {
@@ -152,7 +153,17 @@ class Whole {
     for (Site& site : settings_.sites) {
       settle(site.policy);
       for (Route& route : site.routes) settle(route.policy);
+      settle_paths(site);
     }
+  }
+
+  // KEY-2: where paths are matched normalised, those of the routes are too.
+  static void settle_paths(Site& site) {
+    auto const normalizes = [](auto const& part) { return part.policy.key.normalize_path; };
+    site.normalizes = normalizes(site) || std::ranges::any_of(site.routes, normalizes);
+    if (!site.normalizes) return;
+    std::string storage;
+    for (Route& route : site.routes) route.path = std::string(cache::normalized_path(route.path, storage));
   }
 
   Reader& reader_;

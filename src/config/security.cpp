@@ -83,7 +83,8 @@ std::vector<Weakening> const& weakenings() {
        "a client that varies a field fills that much more of the store with one URL"},
       {{"key.normalize_path", "key.query_drop", "key.query_keep", "key.query_sort", "key.accept_encoding", "key.languages"},
        "anything",
-       "nothing to others, as the origin gets what is keyed; a page that depends on what is left out or reordered is wrong"},
+       "nothing to others, as the origin gets what is keyed, and routes match by a path that is normalised if anything in "
+       "their site normalises; a page that depends on what is left out or reordered is wrong"},
       {{"forward.mode"},
        "`all`",
        "every field that clients send reaches the origin, X-Forwarded-* and known poison too: what pages make of it is "

@@ -50,10 +50,8 @@ class Reading {
   // Some of the routes below it may normalise their paths and others not, so it is meant both ways.
   void add_prefix(Scope scope, std::string_view name, http::Request const& request, std::string const& shown) {
     add(cache::tag_of_prefix(scope, name, request.path), shown + std::string(request.path));
-    cache::KeyRules rules;
-    rules.normalize_path = true;
     std::string storage;
-    auto const normalized = cache::rewrite_target(request, rules, storage).path;
+    auto const normalized = cache::normalized_path(request.path, storage);
     if (normalized != request.path) add(cache::tag_of_prefix(scope, name, normalized), shown + std::string(normalized));
   }
 

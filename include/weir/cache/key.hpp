@@ -29,6 +29,9 @@ struct ForwardTarget {
 };
 ForwardTarget rewrite_target(http::Request const& request, KeyRules const& rules, std::string& storage);
 
+// As `key.normalize_path` has it. The path itself if nothing in it is an escape, else a view into `storage`.
+std::string_view normalized_path(std::string_view path, std::string& storage);
+
 using BodyDigest = std::array<unsigned char, 32>;
 
 // Every part tagged and length-prefixed: injective (KEY-1). Appends to `out`. GET and HEAD share a key; any other method is

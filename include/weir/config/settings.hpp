@@ -154,6 +154,7 @@ struct Site {
   std::string origin;                                                  // name
   std::string redirect;                                                // "" or "https"
   std::vector<Route> routes;
+  bool normalizes = false;                                             // its own policy or a route's has key.normalize_path
   Policy policy;                                                       // where no route matches
 };
 

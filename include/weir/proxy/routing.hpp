@@ -1,5 +1,6 @@
 // Which site and route a request belongs to (SPEC section 12). Exact hosts before wildcards, longer wildcards before
-// shorter, a site without hosts last; of a site's routes the first that matches. Threads: pure.
+// shorter, a site without hosts last; of a site's routes the first that matches. Where anything of a site normalises paths
+// its routes are matched by the normalised one, whatever the policy of the route that is found. Threads: pure.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +18,8 @@ struct Routed {
 };
 
 // Of a site that was chosen already; null: none matches.
-config::Route const* route_in(config::Site const& site, http::Request const& request) noexcept;
+config::Route const* route_in(config::Site const& site, http::Request const& request);
 
-Routed route(config::Settings const& settings, http::Request const& request) noexcept;
+Routed route(config::Settings const& settings, http::Request const& request);
 
 }  // namespace weir::proxy
