@@ -1,10 +1,17 @@
 // Sites and their routes.
+#include <algorithm>
+
 #include "description.hpp"
 
 namespace weir::config {
 namespace {
 
 void check_route(Reader& reader, Item const& item, Route& route) {
+  auto const names = [&](char const* method) {
+    return std::find(route.methods.begin(), route.methods.end(), method) != route.methods.end();
+  };
+  if (names("HEAD") && !names("GET"))
+    reader.mistake(item, "`methods` names HEAD alone; it has the routes of GET: name that");
   if (!route.policy.collapse_body.key_body) return;
   for (std::string const& method : route.methods)
     if (method == "PUT" || method == "DELETE" || method == "PATCH")
@@ -33,7 +40,8 @@ Group<Route> const& route_group() {
     g.add("path", &Route::path, Text{.check = check_route_path, .takes = "path"},
           "exact, or a prefix with a trailing `*`; compared byte for byte, or decoded as `key.normalize_path` says")
         .required = true;
-    g.add("methods", &Route::methods, ListOf<Text>{{.check = check_method}, "list of methods"}, "empty: all");
+    g.add("methods", &Route::methods, ListOf<Text>{{.check = check_method}, "list of methods"},
+          "empty: all; GET is HEAD too");
     g.add("cache", cache, Boolean{}, "`off`: nothing is served from the cache, stored or shared");
     g.add_group("collapse", &Route::policy, collapse_group(),
                 "coalescing: on, off, strict, or a group for reads with a body");

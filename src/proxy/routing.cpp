@@ -29,8 +29,10 @@ bool path_matches(std::string_view pattern, std::string_view path) noexcept {
 
 bool matches(config::Route const& route, http::Request const& request, std::string_view path) noexcept {
   if (!path_matches(route.path, path)) return false;
-  return route.methods.empty() ||
-         std::find(route.methods.begin(), route.methods.end(), request.method) != route.methods.end();
+  if (route.methods.empty()) return true;
+  // KEY-2: a HEAD leads and is answered from what a GET gets, so it goes by GET's route.
+  std::string_view const method = request.method_id == http::Method::head ? "GET" : request.method;
+  return std::find(route.methods.begin(), route.methods.end(), method) != route.methods.end();
 }
 
 }  // namespace

@@ -97,5 +97,20 @@ TEST(Routes, AreTheSameForWhoeverNamesAUrl) {
   EXPECT_TRUE(cache_status(get(weir.port(), "/%61pi/x")).hit());
 }
 
+// KEY-2: HEAD and GET have one key, and so one route.
+TEST(Routes, OfGetAreOfHeadToo) {
+  ScriptedOrigin origin;
+  echo(origin);
+  Weir weir(origin, site("{path: \"/a\", methods: [GET], " + strict + "}, {path: \"/b\", methods: [POST], cache: off}"));
+  Client client(weir.port());
+  for (std::string const path : {"/a", "/b"}) {
+    client.request("HEAD", path, {{"X-Evil", "evil"}});
+    ASSERT_TRUE(weir.waits_until_no_flights());
+    auto const page = client.get(path);
+    EXPECT_EQ(page.body, path == "/a" ? "GET /a" : "GET /b evil");
+    EXPECT_TRUE(cache_status(page).hit());
+  }
+}
+
 }  // namespace
 }  // namespace weir::test

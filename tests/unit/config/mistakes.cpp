@@ -177,6 +177,7 @@ constexpr Row rows[] = {
     {"route_method_connect", "sites: [{routes: [{path: /a, methods: [CONNECT]}]}]", "never forwarded"},
     {"route_collapse", "sites: [{routes: [{path: /a, collapse: maybe}]}]", "`maybe` is none of on, off, strict"},
     {"route_collapse_group", "sites: [{routes: [{path: /a, collapse: {ttl: 1s}}]}]", "needs `key_body: true`"},
+    {"route_head_alone", "sites: [{routes: [{path: /a, methods: [HEAD]}]}]", "it has the routes of GET"},  // KEY-2
     {"route_collapse_unsafe", "sites: [{routes: [{path: /a, methods: [PUT], collapse: {key_body: on}}]}]",
      "`PUT` is never collapsed"},  // COA-12
     {"not_utf8", "log: {file: \"\xff\"}", "weir.yaml:3:14: not UTF-8"},
