@@ -44,7 +44,8 @@ Group<Listen> const& listen_group() {
     g.add("address", &Listen::address, address, "IP address and port, or unix:/path").required = true;
     g.add_optional("tls", &Listen::tls, tls, "speak TLS; certificates are read again at a reload");
     g.add("proxy_protocol", &Listen::proxy_protocol, Boolean{},
-          "a PROXY header opens each connection; believed from `trusted_proxies` and through unix sockets");
+          "a PROXY header opens each connection; believed from `trusted_proxies` and through unix sockets; who is not named "
+          "by it (UNKNOWN) is a stranger");
     g.add("mode", &Listen::mode, FileMode{}, "rights on a unix socket's file; clients need to write");
     g.stands_for(
         [address](Reader& reader, Item const& item, Listen& listen) {

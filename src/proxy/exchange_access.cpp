@@ -1,5 +1,4 @@
 // What the access log is told of a request (OBS-4).
-#include "weir/proxy/client_address.hpp"
 #include "weir/proxy/exchange.hpp"
 
 namespace weir::proxy {
@@ -17,7 +16,7 @@ void Exchange::tell_access() const noexcept {
   access.outcome = sent_.outcome;
   access.cache_status = decision_.cache_status;
   access.whole = sent_.whole;
-  access.client = client_address(as_it_came_, client_->address, settings().trusted_proxies);
+  access.client = who(as_it_came_);
   access.method = request_.method;
   access.target = request_.target;
   access.host = request_.authority;

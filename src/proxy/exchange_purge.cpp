@@ -5,10 +5,7 @@
 
 namespace weir::proxy {
 
-bool Exchange::may_purge() const {
-  auto const client = client_address(request_.fields, client_->address, settings().trusted_proxies);
-  return in_networks(client, settings().purge.allow);
-}
+bool Exchange::may_purge() const { return !client_->unnamed && in_networks(who(request_.fields), settings().purge.allow); }
 
 asio::awaitable<After> Exchange::send_purge() {
   PurgeOrder order;

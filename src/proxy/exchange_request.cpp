@@ -140,10 +140,14 @@ std::string Exchange::selector() {
   return std::string(cache::view(bytes));
 }
 
+std::string_view Exchange::who(http::Fields fields) const {
+  if (!client_->trusted) return client_->address;
+  return client_address(fields, client_->address, settings().trusted_proxies);
+}
+
 // LIM-2: the unit of fairness.
 std::uint64_t Exchange::partition() const {
-  if (origin_->settings.partition == config::Partition::client)
-    return base::hash_bytes(client_address(request_.fields, client_->address, settings().trusted_proxies));
+  if (origin_->settings.partition == config::Partition::client) return base::hash_bytes(who(request_.fields));
   std::string place;
   place.reserve(request_.scheme.size() + 1 + request_.authority.size() + target_.path.size());
   place.append(request_.scheme).append(" ").append(request_.authority).append(target_.path);

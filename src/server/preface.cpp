@@ -58,6 +58,8 @@ asio::awaitable<bool> Session::learn_client() {
     local.metrics.proxy_header_failures.add();
     co_return false;
   }
+  // FWD-1, PRG-3: a client whom the proxy does not name is a stranger, whatever the proxy itself may do.
+  client_.unnamed = header.address.empty() && !header.own;
   if (!header.address.empty()) client_.address = std::move(header.address);
   judge_peer();
   admitted_ = worker_.connections().admit(client_.address);

@@ -57,7 +57,7 @@ void Session::end() noexcept {
 void Session::judge_peer() {
   auto const& local = worker_.local();
   setup_number_ = local.snapshot->setup->number;
-  client_.trusted = proxy::in_networks(client_.address, local.settings->trusted_proxies);
+  client_.trusted = !client_.unnamed && proxy::in_networks(client_.address, local.settings->trusted_proxies);
 }
 
 void Session::retire() {

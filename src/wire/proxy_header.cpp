@@ -18,7 +18,7 @@ constexpr std::size_t longest_line = 107;
 constexpr std::size_t fixed_size = 16;  // of version 2: signature, version and command, family, length
 
 ProxyHeader malformed() { return {}; }
-ProxyHeader need_more() { return {ProxyStep::need_more, 0, {}}; }
+ProxyHeader need_more() { return {.step = ProxyStep::need_more}; }
 
 std::string text_of(ip::address const& address) {
   if (address.is_v6() && address.to_v6().is_v4_mapped())
@@ -58,7 +58,7 @@ ProxyHeader read_line(std::string_view bytes) {
   if (end == std::string_view::npos) return bytes.size() < longest_line ? need_more() : malformed();
   if (bytes[end - 1] != '\r') return malformed();
   auto rest = bytes.substr(word.size(), end - 1 - word.size());
-  ProxyHeader header{ProxyStep::ready, end + 1, {}};
+  ProxyHeader header{.step = ProxyStep::ready, .size = end + 1};
   auto const family = next_word(rest);
   if (family == "UNKNOWN") return header;  // whatever else it says
   if (family != "TCP4" && family != "TCP6") return malformed();
@@ -83,10 +83,10 @@ ProxyHeader read_binary(std::string_view bytes) {
   auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
   unsigned const version = byte(12) >> 4, command = byte(12) & 0x0fU, family = byte(13);
   std::size_t const length = (std::size_t{byte(14)} << 8) | byte(15);
-  ProxyHeader header{ProxyStep::ready, fixed_size + length, {}};
+  ProxyHeader header{.step = ProxyStep::ready, .size = fixed_size + length, .own = command == 0};
   if (version != 2 || command > 1 || header.size > max_proxy_header) return malformed();
   if (bytes.size() < header.size) return need_more();
-  if (command == 0) return header;                          // LOCAL: the proxy's own, a health check
+  if (header.own) return header;
   auto const addresses = bytes.substr(fixed_size, length);  // and perhaps other things behind them
   constexpr unsigned unspecified = 0x00, tcp4 = 0x11, tcp6 = 0x21, unix_stream = 0x31;
   switch (family) {

@@ -22,6 +22,10 @@ std::string from(std::string const& address) { return "PROXY TCP4 " + address + 
 std::string const binary_v6 = std::string("\r\n\r\n\0\r\nQUIT\n\x21\x21\0\x27", 16) + std::string("\x20\x01\x0d\xb8", 4) +
                               std::string(11, '\0') + "\x07" + std::string(20, '\1') + std::string("\x04\0\0", 3);
 std::string const local = std::string("\r\n\r\n\0\r\nQUIT\n\x20\0\0\0", 16);
+// A client's connection, and not a word on whose.
+std::string const unknown = "PROXY UNKNOWN ffff::1 ffff::2 1 2\r\n";
+std::string const unspecified = std::string("\r\n\r\n\0\r\nQUIT\n\x21\0\0\0", 16);
+std::string const through_a_file = std::string("\r\n\r\n\0\r\nQUIT\n\x21\x31\0\xd8", 16) + std::string(216, '\0');
 
 // FWD-1
 TEST(Proxied, TheOriginHearsWhomTheHeaderNames) {
@@ -31,12 +35,13 @@ TEST(Proxied, TheOriginHearsWhomTheHeaderNames) {
   struct Row {
     std::string header, told;
   };
-  for (auto const& [header, told] : {Row{from("192.0.2.7"), "192.0.2.7"}, Row{binary_v6, "2001:db8::7"},
-                                     Row{local, "127.0.0.1"}, Row{"PROXY UNKNOWN\r\n", "127.0.0.1"}}) {
+  for (auto const& [header, told] :
+       {Row{from("192.0.2.7"), "192.0.2.7"}, Row{binary_v6, "2001:db8::7"}, Row{local, "127.0.0.1"},
+        Row{unknown, "127.0.0.1"}, Row{unspecified, "127.0.0.1"}, Row{through_a_file, "127.0.0.1"}}) {
     Client client(weir.port());
     client.send(header + write_request("GET", "/x", {{"X-Forwarded-For", "203.0.113.9"}}));
     auto const believed =
-        told == "127.0.0.1" ? "203.0.113.9, 127.0.0.1" : told;  // the proxy itself is trusted, its client is not
+        header == local ? "203.0.113.9, 127.0.0.1" : told;  // the proxy itself is trusted, its clients are not
     EXPECT_EQ(client.read().body, believed);
     EXPECT_EQ(client.get("/x").body, told);
   }
@@ -141,15 +146,20 @@ TEST(Proxied, ConnectionsOfOneClientAreBounded) {
 TEST(Proxied, PurgeIsAllowedByTheClientsAddress) {
   ScriptedOrigin origin;
   origin.answer("/x", respond(200, {max_age(60)}, "x"));
-  Weir weir(origin.url(), proxied + "purge: {allow: [192.0.2.7]}\n");
-  auto const purged = [&](std::string const& header) {
+  Weir weir(origin.url(), proxied + "purge: {allow: [192.0.2.7, 127.0.0.1]}\n");
+  auto const purged = [&](std::string const& header, Fields const& fields = {}) {
     Client client(weir.port());
     client.send(header);
-    return client.request("PURGE", "/x").status;
+    return client.request("PURGE", "/x", fields).status;
   };
   EXPECT_EQ(purged(from("192.0.2.7")), 200);
   EXPECT_EQ(purged(from("192.0.2.8")), 405);
-  EXPECT_EQ(purged(local), 405);
+  EXPECT_EQ(purged(local), 200);
+  EXPECT_EQ(purged(local, {{"X-Forwarded-For", "192.0.2.8"}}), 405);
+  for (auto const& header : {unknown, unspecified, through_a_file}) {
+    EXPECT_EQ(purged(header), 405);
+    EXPECT_EQ(purged(header, {{"X-Forwarded-For", "192.0.2.7"}}), 405);
+  }
 }
 
 // REQ-2: whoever may write to the socket's file may say who the client is.

@@ -93,6 +93,7 @@ class Client {
   std::unique_ptr<Inbox> inbox;  // null while idle
   std::string address;           // of the peer, text without port; "unix" for a unix socket
   bool trusted = false;          // of trusted_proxies
+  bool unnamed = false;          // behind a proxy that names nobody: `address` is the proxy's, its rights are not
   std::string_view scheme = "http";
   bool retiring = false;  // takes no further request: where it connected is not listened on any more
 

@@ -167,6 +167,7 @@ class Exchange {
   asio::awaitable<After> send_refusal();
   bool must_go_by_https() const noexcept;
   asio::awaitable<After> send_redirect();
+  std::string_view who(http::Fields fields) const;  // the client's address, as far as it may be believed
   bool may_purge() const;
   asio::awaitable<After> send_purge();
   int status_for(shield::FailureKind failure) const noexcept;

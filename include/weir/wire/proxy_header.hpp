@@ -18,8 +18,9 @@ struct ProxyHeader {
   ProxyStep step = ProxyStep::malformed;
   std::size_t size = 0;  // ready: of the header; what follows is the connection's own
   // Ready: the client's address as text, IPv4 where it is IPv4 in IPv6's clothes. Empty: the proxy speaks for itself, or
-  // does not know (LOCAL, UNKNOWN, a unix socket), and the connection's own address counts.
-  std::string address;
+  // for somebody whom it does not name (UNKNOWN, no family, a unix socket).
+  std::string address{};
+  bool own = false;  // ready: LOCAL, the proxy's own connection, such as a health check
 };
 
 // `bytes`: all that came on the connection so far. Says `malformed` as soon as it is certain.

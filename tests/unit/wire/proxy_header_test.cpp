@@ -99,6 +99,7 @@ TEST(ProxyHeader, IsReadAsItsRowsSay) {
     if (header.step != ready) continue;
     EXPECT_EQ(header.address, row.address);
     EXPECT_EQ(row.bytes.substr(header.size), row.rest);
+    EXPECT_EQ(header.own, std::string_view(row.name).starts_with("v2_local"));
   }
 }
 
