@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "weir/base/assert.hpp"
+#include "weir/http/field.hpp"
 
 namespace weir::wire {
 
@@ -109,6 +110,8 @@ Result ChunkedDecoder::Impl::size_line(std::string_view in) {
     return {Step::need_more, 0, {}};
   }
   if (line_feed == begin || window[line_feed - 1] != '\r') return {};
+  // REQ-1: between an extension's quotes Beast takes any byte, NUL too.
+  if (!http::is_field_value(window.substr(begin, line_feed - 1 - begin))) return {};
   ChunkParser::Error error;
   std::size_t const used = parser.feed(window.substr(0, line_feed + 1), error);
   if (error == beast_http::error::need_more) {
