@@ -28,8 +28,14 @@ std::size_t sequence_size(std::string_view text, std::size_t i) noexcept {
   return 0;
 }
 
-void append_ascii(std::string& out, char c) {
+void append_control(std::string& out, unsigned char code) {
   static constexpr char hex[] = "0123456789abcdef";
+  out += "\\u00";
+  out += hex[code >> 4];
+  out += hex[code & 0xF];
+}
+
+void append_ascii(std::string& out, char c) {
   auto const code = static_cast<unsigned char>(c);
   if (c == '"' || c == '\\') {
     out += '\\';
@@ -41,9 +47,7 @@ void append_ascii(std::string& out, char c) {
   } else if (c == '\t') {
     out += "\\t";
   } else if (code < 0x20 || code == 0x7F) {
-    out += "\\u00";
-    out += hex[code >> 4];
-    out += hex[code & 0xF];
+    append_control(out, code);
   } else {
     out += c;
   }
@@ -76,6 +80,8 @@ void append_json_string(std::string& out, std::string_view text) {
     }
     if (size == 1)
       append_ascii(out, text[i]);
+    else if (size == 2 && byte_at(text, i) == 0xC2 && byte_at(text, i + 1) < 0xA0)  // U+0080 to U+009F steer terminals, too
+      append_control(out, byte_at(text, i + 1));
     else
       out += text.substr(i, size);
     i += size;

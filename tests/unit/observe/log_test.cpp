@@ -221,6 +221,7 @@ TEST(JsonText, ReplacesWhatIsNotUtf8) {  // OBS-4
       {"ascii", "a/b", R"("a/b")"},
       {"controls", std::string_view("\0\x1F\x7F\b", 4), R"("\u0000\u001f\u007f\u0008")"},
       {"escapes", "\"\\\n\r\t", R"("\"\\\n\r\t")"},
+      {"more controls", "\xC2\x80\xC2\x9B\xC2\x9F\xC2\xA0", "\"\\u0080\\u009b\\u009f\xC2\xA0\""},
       {"two bytes", "\xC3\xBC", "\"\xC3\xBC\""},
       {"overlong two", "\xC0\xAF", R"("\ufffd\ufffd")"},
       {"overlong three", "\xE0\x80\xAF", R"("\ufffd\ufffd\ufffd")"},
