@@ -38,7 +38,7 @@ std::optional<wire::Peer> peer_at(std::string_view address) {
 }
 
 std::string message_of(Order const& order) {
-  std::string message = order.method + ' ' + order.target + " HTTP/1.1\r\nHost: weir-admin\r\nConnection: close\r\n";
+  std::string message = order.method + ' ' + order.target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
   if (!order.token.empty()) message += "Authorization: Bearer " + order.token + "\r\n";
   if (!order.body.empty()) message += "Content-Type: application/json\r\n";
   if (!order.body.empty() || order.method != "GET")

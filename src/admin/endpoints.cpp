@@ -96,17 +96,19 @@ Answer answer_readiness(Readiness const& readiness) {
 
 // Probes come without a token: they tell nothing, and kubelets and balancers have none.
 void add_probes(Router& router, Sources const& sources) {
-  router.add(
-      {.method = "GET", .path = "/healthz", .needs_token = false, .handler = [](Call const&) { return plain(200, "ok"); }});
-  router.add({.method = "GET", .path = "/readyz", .needs_token = false, .handler = [sources](Call const&) {
+  router.add({.method = "GET", .path = "/healthz", .needs_token = false, .any_host = true, .handler = [](Call const&) {
+                return plain(200, "ok");
+              }});
+  router.add({.method = "GET", .path = "/readyz", .needs_token = false, .any_host = true, .handler = [sources](Call const&) {
                 return answer_readiness(sources.readiness());
               }});
 }
 
 void add_metrics(Router& router, Sources const& sources, bool needs_token) {
-  router.add({.method = "GET", .path = "/metrics", .needs_token = needs_token, .handler = [sources](Call const&) {
-                return answer_metrics(sources);
-              }});
+  router.add(
+      {.method = "GET", .path = "/metrics", .needs_token = needs_token, .any_host = true, .handler = [sources](Call const&) {
+         return answer_metrics(sources);
+       }});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "weir/admin/router.hpp"
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -57,6 +58,18 @@ std::optional<Answer> refuse_change(http::Request const& request) {
   return std::nullopt;
 }
 
+// OBS-5: a page can have its own name lead here (DNS rebinding), and then reads our answers as its own. No page is at home
+// at this address or at `localhost`.
+bool may_be_a_page(http::Request const& request) {
+  auto const authority = request.authority;
+  bool const bracketed = authority.starts_with('[');
+  auto const name = bracketed ? authority.substr(1, authority.find(']') - 1) : authority.substr(0, authority.find(':'));
+  if (name.empty() || http::equal_ignoring_case(name, "localhost")) return false;
+  boost::system::error_code error;
+  boost::asio::ip::make_address(std::string(name), error);
+  return error.failed();
+}
+
 int hex_digit(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -89,7 +102,7 @@ Answer problem(int status, std::string_view error, std::string_view detail) {
   return json(status, boost::json::serialize(body) + "\n");
 }
 
-Router::Routed Router::route(http::Request const& request, std::string_view token) const {
+Router::Routed Router::route(http::Request const& request, std::string_view token, bool browsable) const {
   std::string_view const method = request.method_id == http::Method::head ? "GET" : request.method;
   std::string allow;
   for (auto const& endpoint : endpoints_) {
@@ -100,6 +113,8 @@ Router::Routed Router::route(http::Request const& request, std::string_view toke
       continue;
     }
     if (endpoint.needs_token && !token.empty() && !shows_token(request, token)) return {.refusal = token_wanted()};
+    if (browsable && token.empty() && !endpoint.any_host && may_be_a_page(request))
+      return {.refusal = problem(421, "host-is-a-name", "call by an address or localhost, or set admin.token")};
     if (endpoint.changes) {
       if (auto refusal = refuse_change(request)) return {.refusal = *std::move(refusal)};
     }

@@ -139,6 +139,7 @@ boost::system::result<std::unique_ptr<Listener>, StartError> Server::Impl::liste
   }
   auto acceptor = listen_on(context, setting, *address);
   if (!acceptor) return acceptor.error();
+  door.browsable = address->unix_path.empty();
   return std::make_unique<Listener>(std::move(*acceptor), std::move(door), address->unix_path, guests);
 }
 
@@ -243,13 +244,14 @@ boost::system::result<std::unique_ptr<Server>, StartError> Server::open(config::
   auto token = token_of(settings);
   if (!token) return token.error();
   if (!is_off(settings.listen)) {
-    auto listener = impl->listen("admin.listen", settings.listen, {std::move(admin), *token}, impl->at_admin, true);
+    auto listener =
+        impl->listen("admin.listen", settings.listen, {.router = std::move(admin), .token = *token}, impl->at_admin, true);
     if (!listener) return listener.error();
     impl->admin = std::move(*listener);
   }
   if (!is_off(settings.metrics_listen)) {
     auto listener =
-        impl->listen("admin.metrics_listen", settings.metrics_listen, {std::move(open), {}}, impl->at_open, false);
+        impl->listen("admin.metrics_listen", settings.metrics_listen, {.router = std::move(open)}, impl->at_open, false);
     if (!listener) return listener.error();
     impl->open = std::move(*listener);
   }

@@ -71,7 +71,7 @@ asio::awaitable<bool> Session::serve_one() {
     co_return false;
   }
   http::Request const& request = head.request;
-  auto const routed = door_.router.route(request, door_.token);
+  auto const routed = door_.router.route(request, door_.token, door_.browsable);
   if (routed.endpoint == nullptr) co_return co_await refuse(routed.refusal, head);
   if (request.framing.kind == http::BodyKind::chunked) {
     Answer const length_wanted = problem(411, "length-required", "bodies come with a Content-Length");

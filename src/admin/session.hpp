@@ -18,7 +18,8 @@ namespace weir::admin {
 // What one listener opens, and to whom.
 struct Door {
   Router router;
-  std::string token;  // empty: nobody has to show one
+  std::string token{};    // empty: nobody has to show one
+  bool browsable = true;  // a browser can get here: no unix socket
 };
 
 class Session {

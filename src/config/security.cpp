@@ -15,7 +15,9 @@ What is trusted, as shipped:
 - The origin, entirely: whatever it marks as shareable is everybody's. It is reached without TLS where its address says `http://`.
 - The configuration, the files it names, and whoever may send the process signals.
 - Whoever reaches the admin listener: as shipped every user and program of this machine. It has no TLS of its own. Calls that
-  change something cannot be made by a web page, but by an application here that fetches what a stranger tells it to.
+  change something cannot be made by a web page, but by an application here that fetches what a stranger tells it to. A page
+  reads `/metrics` and the probes at most, if its name leads here: without a token all else has to be asked for by an address
+  or as `localhost`, and another Host gets 421; through a unix socket, or with the token, any name will do.
 - With `store.type: valkey`: the server, the way to it, and everyone who may write to it. Records have a checksum against
   accidents and no signature, and the connection has no TLS: keep it in a network of its own, with a password.
 - Not the clients, in nothing they send: what they say of who they are is dropped, what is malformed is refused, answers to

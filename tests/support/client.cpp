@@ -33,7 +33,8 @@ End end_of(Socket::Got got) {
 std::string write_request(std::string_view method, std::string_view target, Fields const& fields, std::string_view body) {
   std::string text(method);
   text.append(" ").append(target).append(" HTTP/1.1\r\n");
-  if (!names(fields, "Host")) text += "Host: weir.test\r\n";
+  bool const to_admin = target.starts_with("/v1/");  // where names are refused
+  if (!names(fields, "Host")) text += to_admin ? "Host: localhost\r\n" : "Host: weir.test\r\n";
   text += write_fields(fields);
   if (!body.empty() && !names(fields, "Content-Length") && !names(fields, "Transfer-Encoding"))
     text += "Content-Length: " + std::to_string(body.size()) + "\r\n";

@@ -13,7 +13,8 @@
 
 namespace weir::test {
 
-// The bytes of a request. `Host: weir.test` is added unless `fields` has one, and `Content-Length` if there is a body.
+// The bytes of a request. `Host: weir.test` is added unless `fields` has one (`localhost` for calls of the admin listener),
+// and `Content-Length` if there is a body.
 std::string write_request(std::string_view method, std::string_view target, Fields const& fields = {},
                           std::string_view body = {});
 

@@ -34,6 +34,7 @@ struct Endpoint {
   std::string path;                            // exact
   bool needs_token = true;                     // where a token is set
   bool changes = false;                        // OBS-5: no Origin field, and a JSON body or none
+  bool any_host = false;                       // OBS-5: for who asks by the name of a service: probes and metrics
   std::function<Answer(Call const&)> handler;  // on the admin thread; may throw, which is a 500
 };
 
@@ -43,10 +44,11 @@ class Router {
 
   struct Routed {
     Endpoint const* endpoint = nullptr;
-    Answer refusal{};  // when there is no endpoint: 401, 403, 404, 405 or 415
+    Answer refusal{};  // when there is no endpoint: 401, 403, 404, 405, 415 or 421
   };
-  // `token`: what callers must show as a bearer; empty: nothing.
-  Routed route(http::Request const& request, std::string_view token) const;
+  // `token`: what callers must show as a bearer; empty: nothing, and then `browsable` listeners, which are all but unix
+  // sockets, answer to addresses and `localhost` alone.
+  Routed route(http::Request const& request, std::string_view token, bool browsable = true) const;
 
  private:
   std::vector<Endpoint> endpoints_;

@@ -15,7 +15,7 @@ namespace {
 Router table() {
   Router router;
   auto const nothing = [](Call const&) { return json(200, "{}"); };
-  router.add({.method = "GET", .path = "/healthz", .needs_token = false, .handler = nothing});
+  router.add({.method = "GET", .path = "/healthz", .needs_token = false, .any_host = true, .handler = nothing});
   router.add({.method = "GET", .path = "/v1/mode", .handler = nothing});
   router.add({.method = "PUT", .path = "/v1/mode", .changes = true, .handler = nothing});
   router.add({.method = "POST", .path = "/v1/drain", .changes = true, .handler = nothing});
@@ -77,11 +77,29 @@ Row const rows[] = {
     {"probe_needs_no_token", "GET /healthz", "", "secret", 200},
 };
 
+// OBS-5: a name that leads here from a page of its own (DNS rebinding), where no token tells the operator from it.
+Row const rows_of_hosts[] = {
+    {"name", "GET /v1/mode", "Host: evil.example:9640\r\n", "", 421},
+    {"name_that_begins_right", "GET /v1/mode", "Host: localhost.evil.example\r\n", "", 421},
+    {"name_of_numbers", "GET /v1/mode", "Host: 127.0.0.1.evil.example\r\n", "", 421},
+    {"short_address", "GET /v1/mode", "Host: 127.1\r\n", "", 421},
+    {"absolute_form", "GET http://evil.example/v1/mode", "Host: localhost\r\n", "", 421},
+    {"change", "POST /v1/drain", "Host: evil.example\r\n", "", 421},
+    {"localhost", "GET /v1/mode", "Host: LocalHost:9640\r\n", "", 200},
+    {"ipv4", "GET /v1/mode", "Host: 127.0.0.1:9640\r\n", "", 200},
+    {"ipv4_of_another", "GET /v1/mode", "Host: 192.0.2.7\r\n", "", 200},
+    {"ipv6", "GET /v1/mode", "Host: [::1]:9640\r\n", "", 200},
+    {"probe", "GET /healthz", "Host: weir.example\r\n", "", 200},
+    {"with_a_token", "GET /v1/mode", "Host: weir.example\r\nAuthorization: Bearer secret\r\n", "secret", 200},
+};
+
 class Routing : public testing::TestWithParam<Row> {};
 
 TEST_P(Routing, DecidesByTheHead) {  // OBS-3, OBS-5
   Row const& row = GetParam();
-  std::string const bytes = std::string(row.line) + " HTTP/1.1\r\nHost: localhost\r\n" + row.fields + "\r\n";
+  std::string const bytes = std::string(row.line) + " HTTP/1.1\r\n" +
+                            (std::string_view(row.fields).starts_with("Host:") ? "" : "Host: localhost\r\n") + row.fields +
+                            "\r\n";
   wire::HeadRoom room;
   std::size_t scanned = 0;
   auto const head = wire::read_request_head(bytes, "http", {}, room, scanned);
@@ -105,6 +123,7 @@ TEST_P(Routing, DecidesByTheHead) {  // OBS-3, OBS-5
   EXPECT_EQ(challenge, row.status == 401 ? "Bearer" : "");
 }
 
+INSTANTIATE_TEST_SUITE_P(Hosts, Routing, testing::ValuesIn(rows_of_hosts), [](auto const& row) { return row.param.name; });
 INSTANTIATE_TEST_SUITE_P(Obs5, Routing, testing::ValuesIn(rows), [](auto const& row) { return row.param.name; });
 
 TEST(QueryValue, DecodesTheFirst) {

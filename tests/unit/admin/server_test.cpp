@@ -30,12 +30,12 @@ class AdminServer : public AdminTest {
   }
 };
 
-constexpr char const* get_health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr char const* get_health = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
 TEST_F(AdminServer, KeepsAConnectionAndAnswersInOrder) {  // OBS-3
   open();
   RawClient connection = client();
-  connection.send(std::string(get_health) + "GET /v1/config HTTP/1.1\r\nHost: a\r\n\r\n" + get_health);
+  connection.send(std::string(get_health) + "GET /v1/config HTTP/1.1\r\nHost: localhost\r\n\r\n" + get_health);
   EXPECT_EQ(connection.receive().value().body, "ok\n");
   EXPECT_EQ(connection.receive().value().body, R"({"version":1})");
   EXPECT_EQ(connection.receive().value().body, "ok\n");
@@ -45,7 +45,7 @@ TEST_F(AdminServer, KeepsAConnectionAndAnswersInOrder) {  // OBS-3
 TEST_F(AdminServer, ClosesWhenAskedTo) {
   open();
   RawClient connection = client();
-  auto const response = connection.ask("GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  auto const response = connection.ask("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(response.value().fields.at("connection"), "close");
   EXPECT_TRUE(connection.ends());
   RawClient old = client();
@@ -56,7 +56,7 @@ TEST_F(AdminServer, ClosesWhenAskedTo) {
 TEST_F(AdminServer, HeadHasTheLengthAndNoBody) {
   open();
   RawClient connection = client();
-  connection.send(std::string("HEAD /metrics HTTP/1.1\r\nHost: a\r\n\r\n") + get_health);
+  connection.send(std::string("HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n") + get_health);
   EXPECT_EQ(connection.receive(true).value().fields.at("content-length"), "9");
   EXPECT_EQ(connection.receive().value().body, "ok\n");
 }
@@ -64,7 +64,7 @@ TEST_F(AdminServer, HeadHasTheLengthAndNoBody) {
 TEST_F(AdminServer, UnknownPathKeepsTheConnection) {  // OBS-3
   open();
   RawClient connection = client();
-  auto const response = connection.ask("GET /nothing HTTP/1.1\r\nHost: a\r\n\r\n");
+  auto const response = connection.ask("GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(response.value().status, 404);
   EXPECT_THAT(response.value().body, HasSubstr("unknown-path"));
   EXPECT_EQ(connection.ask(get_health).value().status, 200);
@@ -81,7 +81,8 @@ TEST_F(AdminServer, ReadsABodyInPieces) {
   add_echo();
   open();
   RawClient connection = client();
-  connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n[1,");
+  connection.send(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n[1,");
   catch_up();
   connection.send("2,34]");
   connection.send(get_health);
@@ -94,7 +95,7 @@ TEST_F(AdminServer, ABodyOfTheLargestSizePasses) {
   open();
   std::string const body(max_body, '1');
   RawClient connection = client();
-  connection.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: " +
+  connection.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: " +
                   std::to_string(max_body) + "\r\n\r\n");
   connection.send(body);
   EXPECT_EQ(connection.receive().value().body.size(), max_body);
@@ -104,7 +105,7 @@ TEST_F(AdminServer, SaysContinueWhenItWantsTheBody) {  // REQ-2
   add_echo();
   open();
   std::string const head =
-      " HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+      " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
   RawClient connection = client();
   EXPECT_EQ(connection.ask("POST /echo" + head).value().status, 100);
   EXPECT_EQ(connection.ask("{}").value().body, "{}");
@@ -122,17 +123,19 @@ TEST_F(AdminServer, RefusesBadRequestsAndCloses) {
   } const cases[] = {
       {"no host", "GET /healthz HTTP/1.1\r\n\r\n", 400},
       {"no http", "hello\r\n\r\n", 400},
-      {"other version", "GET /healthz HTTP/3.0\r\nHost: a\r\n\r\n", 505},
-      {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 414},
-      {"long head", "GET /healthz HTTP/1.1\r\nHost: a\r\nX: " + std::string(17'000, 'a') + "\r\n\r\n", 431},
-      {"long body", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1048577\r\n\r\n" + std::string(50'000, 'x'), 413},
+      {"other version", "GET /healthz HTTP/3.0\r\nHost: localhost\r\n\r\n", 505},
+      {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: localhost\r\n\r\n", 414},
+      {"long head", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(17'000, 'a') + "\r\n\r\n", 431},
+      {"long body", "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1048577\r\n\r\n" + std::string(50'000, 'x'),
+       413},
       {"chunked",
-       "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+       "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: "
        "chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
        411},
-      {"form", "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\na=b", 415},
+      {"form", "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\na=b", 415},
       {"origin",
-       "POST /echo HTTP/1.1\r\nHost: a\r\nOrigin: http://b\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
+       "POST /echo HTTP/1.1\r\nHost: localhost\r\nOrigin: http://b\r\nContent-Type: application/json\r\nContent-Length: "
+       "2\r\n\r\n{}",
        403},
   };
   for (auto const& row : cases) {
@@ -149,7 +152,7 @@ TEST_F(AdminServer, ACallThatThrowsIsA500) {
   router_more_ = {.method = "GET", .path = "/throws", .handler = [](Call const&) -> Answer { throw std::bad_alloc(); }};
   open();
   RawClient connection = client();
-  EXPECT_EQ(connection.ask("GET /throws HTTP/1.1\r\nHost: a\r\n\r\n").value().status, 500);
+  EXPECT_EQ(connection.ask("GET /throws HTTP/1.1\r\nHost: localhost\r\n\r\n").value().status, 500);
   EXPECT_EQ(connection.ask(get_health).value().status, 200);
 }
 
@@ -171,7 +174,7 @@ TEST_F(AdminServer, ASlowBodyEndsAfterTenSeconds) {  // OBS-3
   add_echo();
   open();
   RawClient slow = client();
-  slow.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n[1,");
+  slow.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 8\r\n\r\n[1,");
   catch_up();
   turn(11s);
   EXPECT_TRUE(slow.ends());
@@ -194,7 +197,7 @@ TEST_F(AdminServer, AReaderThatTakesNothingEnds) {  // OBS-3
       .method = "GET", .path = "/big", .handler = [](Call const&) { return json(200, std::string(32 << 20, 'x')); }};
   open();
   RawClient slow = client();
-  slow.send("GET /big HTTP/1.1\r\nHost: a\r\n\r\n");
+  slow.send("GET /big HTTP/1.1\r\nHost: localhost\r\n\r\n");
   catch_up();
   turn(11s);
   EXPECT_FALSE(slow.receive());
@@ -240,7 +243,7 @@ TEST_F(AdminServer, StopLetsACallEnd) {  // OBS-3, LCY-2
   open();
   RawClient idle = client(), busy = client();
   catch_up();
-  busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+  busy.send("GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n");
   entered.get_future().wait();
   std::jthread const stopper([this] { server_->stop(); });
   release.set_value();
@@ -335,6 +338,13 @@ TEST_F(AdminServer, NeedsNoTokenOnTheLoopback) {  // OBS-5
     auto const fault = server ? StartFault::cannot_listen : server.error().fault;
     EXPECT_EQ(fault, StartFault::cannot_listen) << address;
   }
+}
+
+TEST_F(AdminServer, TakesAnyNameThroughAFile) {  // OBS-5: no browser gets there
+  std::string const path = temporary("socket");
+  settings_.listen = "unix:" + path;
+  open();
+  EXPECT_EQ(RawClient::unix_socket(path).ask("GET /v1/config HTTP/1.1\r\nHost: weir\r\n\r\n").value().status, 200);
 }
 
 TEST_F(AdminServer, RefusesTokensThatAreNone) {  // OBS-5
