@@ -54,9 +54,16 @@ constexpr std::array<std::string_view, 36> poisonous{"x-original-url",
 constexpr std::size_t longest_tracestate = 512;
 
 // Who the client is, in its own words: dropped unless it is trusted, and never part of a fetch for nobody (FWD-7).
-constexpr std::array<std::string_view, 8> client_addresses{"x-real-ip",        "x-client-ip",         "true-client-ip",
-                                                           "cf-connecting-ip", "x-cluster-client-ip", "fastly-client-ip",
-                                                           "client-ip",        "x-remote-addr"};
+constexpr std::array<std::string_view, 19> client_addresses{"x-real-ip",          "x-client-ip",
+                                                            "true-client-ip",     "cf-connecting-ip",
+                                                            "cf-connecting-ipv6", "x-cluster-client-ip",
+                                                            "fastly-client-ip",   "fly-client-ip",
+                                                            "client-ip",          "proxy-client-ip",
+                                                            "wl-proxy-client-ip", "do-connecting-ip",
+                                                            "x-remote-addr",      "x-remote-ip",
+                                                            "x-originating-ip",   "x-original-forwarded-for",
+                                                            "x-azure-clientip",   "x-envoy-external-address",
+                                                            "forwarded-for"};
 
 // On the path of a hit: most names are none of ours after their first letter.
 bool begins_with_one_of(std::string_view letters, std::string_view name) noexcept {
@@ -369,7 +376,7 @@ bool is_hop_by_hop(http::Field const& field, http::Fields all) noexcept {
 }
 
 bool is_client_address(std::string_view name) noexcept {
-  if (!begins_with_one_of("xtcf", name)) return false;
+  if (!begins_with_one_of("xtcfpwd", name)) return false;
   return std::any_of(client_addresses.begin(), client_addresses.end(),
                      [&](std::string_view known) { return http::equal_ignoring_case(name, known); });
 }
