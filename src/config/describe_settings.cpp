@@ -154,7 +154,7 @@ Group<Limits> const& limits_group() {
     g.add("requests_per_connection", &Limits::requests_per_connection, Count{1, 1'000'000'000, "off"},
           "then the connection is closed");
     g.add("connections", &Limits::connections, Count{1, 10'000'000, "auto"},
-          "clients in all; `auto`: the descriptor limit less 1,024");
+          "clients in all; `auto`: the descriptor limit less 1,024, or half of it up to 2,048");
     g.add("connections_per_address", &Limits::connections_per_address, Count{1, 10'000'000, "off"}, "of one client address");
     return g;
   }();

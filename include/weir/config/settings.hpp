@@ -166,7 +166,7 @@ struct Limits {
   std::uint64_t body_bytes = 64ULL << 20;
   Duration header_timeout = 10s, idle_timeout = 60s, body_timeout = 30s;
   std::uint64_t requests_per_connection = 0;                           // 0: no bound
-  std::uint64_t connections = 0;                                       // 0: descriptor limit less 1,024
+  std::uint64_t connections = 0;                                       // 0: descriptor limit less 1,024, or half of it
   std::uint64_t connections_per_address = 0;                           // 0: off
 };
 
