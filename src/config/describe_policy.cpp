@@ -19,7 +19,7 @@ Group<cache::KeyRules> const& key_group() {
           "decode escapes of unreserved characters in the path; a site where it is on anywhere matches all its routes so");
     g.add("query_drop", &KeyRules::query_drop,
           Names{check_query_name, "list of names", "tracking", cache::tracking_parameters},
-          "parameters left out; `utm_*` is a prefix, `tracking` a preset");
+          "parameters left out, but of writes and bypassed requests; `utm_*` is a prefix, `tracking` a preset");
     g.add("query_keep", &KeyRules::query_keep, Names{check_query_name, "list of names", "", nullptr},
           "if not empty, only these parameters stay");
     g.add("query_sort", &KeyRules::query_sort, Boolean{}, "sort the parameters");

@@ -33,6 +33,8 @@ class Rig {
     client.send(method + " " + target + " " + version + "\r\nHost: a.test\r\n\r\n");
     expect_read(reply, client.read(method));
     ASSERT_TRUE(weir_.waits_until_no_flights());
+    // All of it is there: what came behind the next request would be taken for its answer.
+    ASSERT_TRUE(eventually([&] { return origin_.at_once() == 0; }));
     EXPECT_EQ(origin_.calls(target), 1U);
     expect_others_served();
     EXPECT_EQ(origin_.connections(), connections + (reply.kept ? 0U : 1U));
