@@ -1,9 +1,9 @@
 #include "weir/observe/log.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -18,14 +18,12 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include "output.hpp"
 #include "weir/base/assert.hpp"
 #include "weir/observe/json_text.hpp"
 
 namespace weir::observe {
 namespace {
-
-// Milliseconds that the log's thread waits for a full pipe before it gives a line up.
-constexpr int write_patience = 1000;
 
 int open_for_append(std::string const& file) noexcept {
   return ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
@@ -45,6 +43,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   // Takes `descriptor` before the next line or flush.
   void use_next(int descriptor) noexcept { close_owned(next_.exchange(descriptor)); }
   std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+  void stop() noexcept { output_.stop(); }
   void count_lost() noexcept { lost_.fetch_add(1, std::memory_order_relaxed); }
 
  protected:
@@ -73,22 +72,19 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 
   bool write_all(std::string_view bytes) noexcept {
     while (!bytes.empty()) {
-      ssize_t const written = ::write(descriptor_, bytes.data(), bytes.size());
+      if (!output_.is_ready(descriptor_)) return false;
+      ssize_t const written = ::write(descriptor_, bytes.data(), std::min(bytes.size(), Output::safe_piece));
       if (written > 0) {
         mid_line_ = bytes[static_cast<std::size_t>(written) - 1] != '\n';
         bytes.remove_prefix(static_cast<std::size_t>(written));
-      } else if (written == 0) {
-        return false;
-      } else if (errno == EAGAIN) {
-        pollfd ready{descriptor_, POLLOUT, 0};
-        if (::poll(&ready, 1, write_patience) <= 0) return false;
-      } else if (errno != EINTR) {
+      } else if (written == 0 || (errno != EINTR && errno != EAGAIN)) {
         return false;
       }
     }
     return true;
   }
 
+  Output output_;
   int descriptor_;
   bool owned_;
   bool mid_line_ = false;
@@ -209,7 +205,9 @@ boost::system::error_code start_log(LogOptions const& options) {
 
 void stop_log() noexcept {
   std::unique_ptr<Log> const log(running.exchange(nullptr));
-  if (log) log->pool.reset();  // joins its thread behind the last line
+  if (!log) return;
+  log->sink->stop();
+  log->pool.reset();  // joins its thread behind the last line
 }
 
 boost::system::error_code reopen_log() {

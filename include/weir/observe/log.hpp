@@ -34,7 +34,7 @@ struct LogOptions {
 
 // Fails only if the file cannot be opened for appending.
 boost::system::error_code start_log(LogOptions const& options);
-// Writes what waits, then ends the thread.
+// Writes what waits, for at most a second or two if nobody reads it, then ends the thread.
 void stop_log() noexcept;
 // USR1: opens the file by its name again; lines already queued may go to either. On an error the old file stays in use.
 boost::system::error_code reopen_log();

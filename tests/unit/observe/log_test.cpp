@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -139,6 +140,26 @@ TEST_F(Log, ReopenFailureKeepsTheOldFile) {  // LCY-2
   stop_log();
   EXPECT_THAT(lines_of(moved / "log"), ElementsAre(testing::EndsWith("info still")));
   std::filesystem::remove_all(moved);
+}
+
+// OBS-4, LCY-2: nobody reads standard error, which blocks: the end does not wait for a reader, and what is lost is counted.
+TEST_F(Log, AReaderThatSleepsDoesNotHoldUpTheEnd) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  int const before = dup(STDERR_FILENO);
+  dup2(ends[1], STDERR_FILENO);
+  auto const error = start_log({});
+  std::string const long_text(3000, 'x');
+  for (int i = 0; i < 100; ++i) log_info("line", {{"text", long_text}});
+  auto end = std::async(std::launch::async, stop_log);
+  auto const ended = end.wait_for(10s);
+  close(ends[0]);  // what still writes fails
+  end.wait();
+  dup2(before, STDERR_FILENO);
+  close(before);
+  close(ends[1]);
+  EXPECT_FALSE(error);
+  EXPECT_EQ(ended, std::future_status::ready);
 }
 
 TEST_F(Log, StartFailsOnAFileThatCannotBeOpened) {
