@@ -19,7 +19,7 @@ void StateWatch::look(proxy::Setup const& setup, store::ValkeyStore const* valke
   if (closed)
     observe::log_info("store-back", {{"address", address}});
   else
-    observe::log_warning("store-not-asked", {{"address", address}});
+    observe::log_warning("store-not-asked", {{"address", address}, {"why", valkey->last_failure()}});
 }
 
 // A breaker may have opened and closed between two looks: that is told too.

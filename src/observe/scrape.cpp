@@ -231,7 +231,7 @@ void add_store(Page& page, Gauges const& gauges) {
   for (std::size_t i = 0; i < store_operations.size(); ++i)
     errors.value(gauges.store_errors ? static_cast<double>(gauges.store_errors(i)) : 0.0,
                  {{"op", std::string(store_operations[i])}});
-  page.gauge("weir_store_guard_state", "The shared store's guard: 0 closed, 1 half open, 2 open.")
+  page.gauge("weir_store_guard_state", "The shared store's guard: 0 closed, 1 half open, 2 open or no answer.")
       .value(gauges.store_guard ? static_cast<double>(gauges.store_guard()) : 0.0);
   page.gauge("weir_store_bytes", "Memory that entries take, with what flights hold and readers pin.")
       .value(read(gauges.store_bytes));

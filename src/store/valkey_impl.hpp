@@ -40,6 +40,8 @@ struct ValkeyStore::Impl {
   asio::awaitable<std::vector<Reply>> ask(std::shared_ptr<ValkeyLink> link, Commands commands, base::Duration limit,
                                           StoreOperation operation);
 
+  void note_failure(ValkeyLink const& link, Answers const& answers);
+
   // Of an entry as it stands in the near tier: VAL-2's check.
   static std::uint64_t check_id(cache::StoredResponse const& entry, std::uint64_t hash) noexcept;
   base::Duration longest_unasked() const noexcept { return std::max(rules.near_ttl, rules.offline_ttl); }
@@ -62,7 +64,7 @@ struct ValkeyStore::Impl {
   asio::awaitable<void> poll();
   asio::awaitable<void> look(base::Duration limit);
   asio::awaitable<void> raise();
-  asio::awaitable<void> flush();
+  asio::awaitable<bool> flush();
   void hear(Reply const& message);
   void look_now();
 
@@ -137,6 +139,10 @@ struct ValkeyStore::Impl {
   std::uint64_t untold_collapsed = 0;  // how often all of `untold` became a purge of all
   std::atomic<std::size_t> untold_count{0};
   std::atomic<bool> reachable{false};  // the server answered the last look
+  // The last look had no answer, or what was to be told could not be: look-ups do not ask, so the guard hears of nothing.
+  std::atomic<bool> away{false};
+  mutable std::mutex why_mutex;  // guards `why`
+  std::string why;               // the last failure
 };
 
 }  // namespace weir::store

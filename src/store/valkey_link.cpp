@@ -20,6 +20,23 @@ constexpr std::int64_t longest_time = 1'000'000'000'000;  // s: what no clock sa
 
 }  // namespace
 
+std::string_view describe(LinkFault fault) noexcept {
+  switch (fault) {
+    case LinkFault::timeout:
+      return "no answer in time";
+    case LinkFault::broken:
+      return "the connection ended";
+    case LinkFault::refused:
+      return "no connection";
+    case LinkFault::overloaded:
+      return "too many questions wait";
+    case LinkFault::none:
+    case LinkFault::guarded:
+      break;
+  }
+  return "";
+}
+
 struct ValkeyLink::Question {
   Question(asio::io_context& io, std::size_t r, std::size_t s, base::SteadyTime d)
       : replies(r), size(s), due(d), done(io, d) {}
@@ -188,9 +205,11 @@ bool ValkeyLink::take(Reply reply) {
 }
 
 bool ValkeyLink::finish(Question& question) noexcept {
-  auto const& replies = question.answers.replies;
-  bool const error = std::any_of(replies.begin(), replies.end(), [](Reply const& reply) { return reply.is_error(); });
+  auto& replies = question.answers.replies;
+  auto const wrong = std::find_if(replies.begin(), replies.end(), [](Reply const& reply) { return reply.is_error(); });
+  bool const error = wrong != replies.end();
   if (question.greets) {
+    turned_away_ = error ? std::move(*wrong) : Reply();
     if (error) return false;
     auto const time = replies.back();
     auto const seconds = time[0].number();

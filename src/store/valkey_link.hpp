@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <boost/asio/basic_waitable_timer.hpp>
@@ -34,6 +35,7 @@ struct LinkRules {
 
 // Why a question has no answers.
 enum class LinkFault : std::uint8_t { none, guarded, timeout, broken, refused, overloaded };
+std::string_view describe(LinkFault fault) noexcept;
 
 struct Answers {
   LinkFault fault = LinkFault::broken;
@@ -59,6 +61,8 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   // What comes unasked (pub/sub) goes to `hear`, and the end of the connection as a null reply; set before the first
   // question.
   void set_hear(std::function<void(Reply const&)> hear) { hear_ = std::move(hear); }
+  // What the server said when it did not let us in, last time; empty: it did.
+  std::string_view turned_away() const noexcept { return turned_away_.error(); }
   bool is_connected() const noexcept { return state_ == State::connected; }
   void close() noexcept;
 
@@ -93,6 +97,7 @@ class ValkeyLink : public std::enable_shared_from_this<ValkeyLink> {
   std::uint64_t life_ = 0;  // counts connections
   asio::basic_waitable_timer<base::Clock> overdue_timer_;
   std::function<void(Reply const&)> hear_;
+  Reply turned_away_;
 };
 
 }  // namespace weir::store

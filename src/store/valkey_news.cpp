@@ -51,13 +51,15 @@ asio::awaitable<void> ValkeyStore::Impl::poll() {
 }
 
 asio::awaitable<void> ValkeyStore::Impl::look(base::Duration limit) {
-  if (has_untold()) co_await flush();
+  bool told = true;
+  if (has_untold()) told = co_await flush();
   // A number that only this node knows, as it is telling it, is no sign that the server has lost any.
   auto const known = heard.load(std::memory_order_acquire);
   Commands commands;
   commands.add({"MGET", name("number"), name("epoch")});
   auto const replies = co_await ask(control, std::move(commands), limit, StoreOperation::subscribe);
   reachable.store(replies.size() == 1, std::memory_order_release);
+  away.store(replies.size() != 1 || !told, std::memory_order_release);
   if (replies.size() != 1 || replies[0].size() != 2) co_return;
   auto const number = replies[0][0].counter(), epoch = replies[0][1].counter();
   auto const holds = applied.load(std::memory_order_acquire);

@@ -212,8 +212,8 @@ void ValkeyStore::Impl::forget_told(std::size_t count, std::uint64_t collapsed) 
   untold_count.store(untold.size(), std::memory_order_release);
 }
 
-// On the first worker: in order, many in one round trip, as long as the server answers.
-asio::awaitable<void> ValkeyStore::Impl::flush() {
+// On the first worker: in order, many in one round trip, as long as the server answers. False: not all.
+asio::awaitable<bool> ValkeyStore::Impl::flush() {
   while (has_untold()) {
     std::uint64_t collapsed = 0;
     auto const told = oldest_untold(collapsed);
@@ -222,10 +222,11 @@ asio::awaitable<void> ValkeyStore::Impl::flush() {
     auto const limit = limit_for(commands.bytes.size());
     auto const replies = co_await ask(control, std::move(commands), limit,
                                       told.front().tags.empty() ? StoreOperation::invalidate : StoreOperation::purge);
-    if (replies.empty()) co_return;
+    if (replies.empty()) co_return false;
     apply_told(told, replies);
     forget_told(told.size(), collapsed);
   }
+  co_return true;
 }
 
 }  // namespace weir::store

@@ -21,6 +21,7 @@ constexpr std::uint64_t usual_entry = 1024;
 constexpr std::uint64_t most_elsewhere = std::uint64_t{64} << 20U;
 // Beside the body: head, key, selector, tags, and an epoch page.
 constexpr std::uint64_t reply_slack = std::uint64_t{4} << 20U;
+constexpr std::size_t longest_why = 200;  // of what the server says is wrong
 
 LinkRules link_rules_of(ValkeyRules const& rules) {
   LinkRules link;
@@ -67,8 +68,19 @@ asio::awaitable<std::vector<Reply>> ValkeyStore::Impl::ask(std::shared_ptr<Valke
   auto answers = co_await link->ask(std::move(commands), limit);
   bool const error = std::ranges::any_of(answers.replies, [](Reply const& reply) { return reply.is_error(); });
   if (answers && !error) co_return std::move(answers.replies);
-  if (answers.fault != LinkFault::guarded) count(operation);
+  if (answers.fault == LinkFault::guarded) co_return std::vector<Reply>();
+  count(operation);
+  note_failure(*link, answers);
   co_return std::vector<Reply>();
+}
+
+// OBS-4: in the server's own words, if it had any.
+void ValkeyStore::Impl::note_failure(ValkeyLink const& link, Answers const& answers) {
+  auto const error = std::ranges::find_if(answers.replies, [](Reply const& reply) { return reply.is_error(); });
+  auto text = error != answers.replies.end() ? error->error() : link.turned_away();
+  if (text.empty()) text = describe(answers.fault);
+  std::lock_guard const lock(why_mutex);
+  why.assign(text.substr(0, longest_why));
 }
 
 // What hears the end of such work; destroyed unheard is an end too.
@@ -221,7 +233,17 @@ void ValkeyStore::remember_invalidations(base::Duration at_least) noexcept {
   impl_->remember_invalidations.store(std::max(impl_->remember_invalidations.load(), at_least));
 }
 
-GuardState ValkeyStore::guard_state() const noexcept { return impl_->guard.state(); }
+// A server that never answered is not asked, and so its guard never opens.
+GuardState ValkeyStore::guard_state() const noexcept {
+  auto const state = impl_->guard.state();
+  bool const away = impl_->away.load(std::memory_order_acquire);
+  return away && state == GuardState::closed ? GuardState::open : state;
+}
+
+std::string ValkeyStore::last_failure() const {
+  std::lock_guard const lock(impl_->why_mutex);
+  return impl_->why;
+}
 
 std::uint64_t ValkeyStore::errors(StoreOperation operation) const noexcept {
   return impl_->errors[static_cast<std::size_t>(operation)].load(std::memory_order_relaxed);

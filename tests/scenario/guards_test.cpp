@@ -84,5 +84,55 @@ TEST(Guards, AStoreThatIsGoneAndBack) {
   })) << log.text();
 }
 
+struct NeverWorked {
+  std::string name;
+  std::string settings;  // of the store
+  std::function<void(ValkeyServer&)> begin;
+  std::string why;
+};
+
+std::vector<NeverWorked> never_worked() {
+  return {
+      {"away", "", [](ValkeyServer& server) { server.kill(); }, "\"no connection\""},
+      {"wrong_password", "password: wrong", [](ValkeyServer&) {}, "AUTH"},
+      {"wrong_database", "database: 9999", [](ValkeyServer&) {}, "DB index"},
+  };
+}
+
+// OBS-4, VAL-3: nothing is asked of such a store, so its guard hears of no failure; it is told of all the same.
+TEST(Guards, AStoreThatNeverWorkedIsToldOf) {
+  for (auto const& row : never_worked()) {
+    SCOPED_TRACE(row.name);
+    Log log;
+    ScriptedOrigin origin;
+    ValkeyServer server;
+    row.begin(server);
+    Weir weir(origin, shared_store(server.address(), row.settings));
+    EXPECT_TRUE(eventually([&] { return weir.metric("weir_store_guard_state") == 2; }));
+    EXPECT_TRUE(eventually([&] { return log.count("warning store-not-asked address=" + server.address()) == 1; }));
+    EXPECT_EQ(log.count(row.why), 1U) << log.text();
+    if (row.name != "away") continue;
+    server.start();
+    EXPECT_TRUE(eventually([&] {
+      weir.turn(1s);
+      return log.count("store-back") == 1;
+    })) << log.text();
+    EXPECT_EQ(weir.metric("weir_store_guard_state"), 0);
+  }
+}
+
+// OBS-4, PRG-1, VAL-3: what a server cannot be told keeps look-ups from asking it.
+TEST(Guards, AStoreThatTakesNoPurgeIsToldOf) {
+  Log log;
+  ScriptedOrigin origin;
+  ValkeyServer server;
+  Relay relay(server.address());
+  relay.answer("-READONLY You can't write against a read only replica.\r\n", {"EVALSHA", "SET"});
+  Weir weir(origin, shared_store(relay.address()));
+  EXPECT_EQ(purge(weir, R"({"all": true})").status, 200);
+  EXPECT_TRUE(eventually([&] { return log.count("store-not-asked") == 1; }));
+  EXPECT_GE(log.count("READONLY"), 1U) << log.text();
+}
+
 }  // namespace
 }  // namespace weir::test

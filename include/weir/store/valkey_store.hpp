@@ -77,7 +77,10 @@ class ValkeyStore : public Store {
 
   // From now on for so long, if that is longer than before (LCY-2). From one thread at a time.
   void remember_invalidations(base::Duration at_least) noexcept;
+  // Open, too, while the server does not answer or cannot be told what is to be told.
   GuardState guard_state() const noexcept;
+  // Why the server was of no use the last time that it was not; empty: it always was.
+  std::string last_failure() const;
   std::uint64_t leases(LeaseResult result) const noexcept;
   std::uint64_t errors(StoreOperation operation) const noexcept;
   // What is wrong with the server for our use, as a sentence; empty: nothing (or it was not reached). Blocks: for start-up,
