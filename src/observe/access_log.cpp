@@ -1,7 +1,6 @@
 #include "weir/observe/access_log.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "output.hpp"
 #include "weir/base/assert.hpp"
 
 namespace weir::observe {
@@ -17,10 +17,6 @@ namespace {
 
 // The thread looks so often, and at once when a queue is half full.
 constexpr std::chrono::milliseconds look_each{100};
-// Milliseconds that a full pipe is waited for before what does not fit is given up.
-constexpr int write_patience = 1000;
-// A pipe that is ready takes this much without blocking (PIPE_BUF).
-constexpr std::size_t safe_piece = 4096;
 constexpr std::size_t batch = std::size_t{64} * 1024;
 
 using Texts = std::array<std::string_view Access::*, 8>;
@@ -96,7 +92,7 @@ bool AccessQueue::is_half_full() const noexcept {
   return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_relaxed) > ring_.size() / 2;
 }
 
-AccessLog::AccessLog(std::size_t workers) : queues_(workers) {}
+AccessLog::AccessLog(std::size_t workers) : queues_(workers), output_(std::make_unique<Output>()) {}
 
 void AccessLog::stop() noexcept {
   if (!thread_.joinable()) return;
@@ -104,6 +100,7 @@ void AccessLog::stop() noexcept {
     std::lock_guard const lock(mutex_);
     stopping_ = true;
   }
+  output_->stop();
   wake_.notify_all();
   thread_.join();
 }
@@ -195,11 +192,9 @@ void AccessLog::write(std::string_view lines) {
   std::string const ended = mid_line_ ? '\n' + std::string(lines) : std::string();
   std::string_view rest = mid_line_ ? std::string_view(ended) : lines;
   while (!rest.empty()) {
-    pollfd ready{descriptor_, POLLOUT, 0};
-    int const polled = descriptor_ < 0 ? 0 : ::poll(&ready, 1, write_patience);
-    if (polled < 0 && errno == EINTR) continue;
-    ssize_t const written = polled > 0 ? ::write(descriptor_, rest.data(), std::min(rest.size(), safe_piece)) : -1;
-    if (written < 0 && polled > 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    bool const ready = descriptor_ >= 0 && output_->is_ready(descriptor_);
+    ssize_t const written = ready ? ::write(descriptor_, rest.data(), std::min(rest.size(), Output::safe_piece)) : -1;
+    if (written < 0 && ready && (errno == EINTR || errno == EAGAIN)) continue;
     if (written <= 0) {
       dropped_.fetch_add(static_cast<std::uint64_t>(std::ranges::count(rest, '\n')), std::memory_order_relaxed);
       return;

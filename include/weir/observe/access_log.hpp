@@ -62,12 +62,14 @@ class AccessQueue {
   alignas(64) std::atomic<std::size_t> tail_{0};
 };
 
+class Output;
+
 class AccessLog {
  public:
   static constexpr std::size_t queue_bytes = std::size_t{1} << 20;  // of each worker, once it is on
   explicit AccessLog(std::size_t workers);
   ~AccessLog();          // stops
-  void stop() noexcept;  // writes what waits; after the workers were joined
+  void stop() noexcept;  // writes what waits, of what nobody reads no more than fits; after the workers were joined
 
   // Opens a file for appending, or `stdout`.
   static boost::system::result<int> open(std::string const& file);
@@ -89,6 +91,7 @@ class AccessLog {
   void write(std::string_view lines);
 
   std::vector<std::unique_ptr<AccessQueue>> queues_;  // made by the first `use`
+  std::unique_ptr<Output> output_;
   std::atomic<std::uint64_t> dropped_{0};
   std::atomic<int> next_{-1};
   std::atomic<bool> off_{false};

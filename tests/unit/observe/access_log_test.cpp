@@ -201,6 +201,20 @@ TEST_F(AccessFile, AReaderThatSleepsCostsLinesAndNoTime) {
   EXPECT_GT(dropped, 10'000U);
 }
 
+// OBS-4, LCY-2: nobody reads the pipe at the end: it is waited for once, and not for each batch.
+TEST_F(AccessFile, AReaderThatSleepsHoldsUpTheEndOnce) {
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  AccessLog log(4);
+  log.use("pipe", ends[1], LogFormat::text);
+  for (std::size_t i = 0; i < 20'000; ++i) log.push(i % 4, page());
+  auto const begin = base::Clock::now();
+  log.stop();
+  EXPECT_LT(base::Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_GT(log.dropped(), 19'000U);
+  close(ends[0]);
+}
+
 TEST(AccessLog, AFileThatCannotBeOpenedIsAnError) { EXPECT_FALSE(AccessLog::open("/nowhere/at/all")); }
 
 }  // namespace
