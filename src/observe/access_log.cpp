@@ -112,8 +112,7 @@ AccessLog::~AccessLog() {
 }
 
 boost::system::result<int> AccessLog::open(std::string const& file) {
-  int const descriptor = file == "stdout" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                          : ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
+  int const descriptor = file == "stdout" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0) : open_for_append(file.c_str());
   if (descriptor < 0) return boost::system::error_code(errno, boost::system::system_category());
   return descriptor;
 }

@@ -1,6 +1,5 @@
 #include "weir/observe/log.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,10 +23,6 @@
 
 namespace weir::observe {
 namespace {
-
-int open_for_append(std::string const& file) noexcept {
-  return ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0640);
-}
 
 boost::system::error_code last_error() noexcept { return {errno, boost::system::system_category()}; }
 
@@ -186,7 +181,7 @@ boost::system::error_code start_log(LogOptions const& options) {
   WEIR_ASSERT(running.load() == nullptr);
   WEIR_ASSERT(options.queue > 0);
   bool const to_file = !options.file.empty();
-  int const descriptor = to_file ? open_for_append(options.file) : STDERR_FILENO;
+  int const descriptor = to_file ? open_for_append(options.file.c_str()) : STDERR_FILENO;
   if (descriptor < 0) return last_error();
   auto log = std::make_unique<Log>();
   log->format = options.format;
@@ -213,7 +208,7 @@ void stop_log() noexcept {
 boost::system::error_code reopen_log() {
   Log* const log = running.load();
   if (log == nullptr || log->file.empty()) return {};
-  int const descriptor = open_for_append(log->file);
+  int const descriptor = open_for_append(log->file.c_str());
   if (descriptor < 0) return last_error();
   log->sink->use_next(descriptor);
   log->logger->flush();  // so that a quiet log lets go of the old file too

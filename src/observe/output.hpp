@@ -2,6 +2,7 @@
 // is to end. Threads: the writer's, but for `stop`.
 #pragma once
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -12,6 +13,13 @@
 #include "weir/base/clock.hpp"
 
 namespace weir::observe {
+
+// For appending, or -1 and `errno`. A FIFO that nobody reads is a mistake (ENXIO), and nothing to wait for.
+inline int open_for_append(char const* file) noexcept {
+  int const descriptor = ::open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0640);
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  return descriptor;
+}
 
 class Output {
  public:

@@ -167,6 +167,16 @@ TEST_F(Log, StartFailsOnAFileThatCannotBeOpened) {
   EXPECT_FALSE(reopen_log());
 }
 
+TEST_F(Log, AFifoThatNobodyReadsIsAMistake) {  // OBS-4: and no reason to wait
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  auto opened = std::async(std::launch::async, [&] { return start_log({.file = file_}); });
+  auto const returned = opened.wait_for(10s);
+  if (returned != std::future_status::ready) close(open(file_.c_str(), O_RDONLY | O_NONBLOCK));
+  EXPECT_EQ(returned, std::future_status::ready);
+  EXPECT_EQ(opened.get(), boost::system::errc::no_such_device_or_address);
+  std::filesystem::remove(file_);
+}
+
 TEST_F(Log, CallsDoNothingBeforeTheStart) {
   log_error("nobody");
   set_log_level(LogLevel::debug);
