@@ -41,6 +41,7 @@ void check_fixed(config::Settings const& now, config::Loaded const& loaded, Mist
   fixed(now.store.password == next.store.password, "store.password");
   fixed(now.store.database == next.store.database, "store.database");
   fixed(now.store.prefix == next.store.prefix, "store.prefix");
+  fixed(now.store.allow_evictable == next.store.allow_evictable, "store.allow_evictable");
   fixed(now.store.max_object == next.store.max_object, "store.max_object");
   auto const &near = now.store.near, &next_near = next.store.near;
   fixed(near.max_bytes == next_near.max_bytes && near.ttl == next_near.ttl && near.offline_ttl == next_near.offline_ttl,

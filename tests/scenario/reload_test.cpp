@@ -68,6 +68,7 @@ TEST(Reload, RefusesWhatCannotChange) {
   std::string const fixed = ": cannot change while Weir runs; restart it for that";
   EXPECT_EQ(weir.reload("workers: 3\nstore: {type: valkey, address: \"127.0.0.1:1\"}\n"),
             (std::vector<std::string>{"workers" + fixed, "store.type" + fixed, "store.address" + fixed}));
+  EXPECT_EQ(weir.reload("store: {allow_evictable: true}\n"), std::vector<std::string>{"store.allow_evictable" + fixed});
   auto other = weir.daemon().setup()->settings;
   other.admin.listen = "127.0.0.1:1";
   auto const refused = weir.daemon().reload({std::move(other), {}, {}}).mistakes;
