@@ -113,7 +113,8 @@ Group<Origin> const& limiter_group() {
     g.add("max_streams", rule(&Rules::max_streams), Count{1, 1'000'000, ""},
           "event streams, tunnels and answers that are not stored");
     g.add("max_uploads", rule(&Rules::max_uploads), Count{1, 1'000'000, ""}, "requests with a body");
-    g.add("max_queue", rule(&Rules::max_queue), Count{0, 10'000'000, "off"}, "fetches that wait for a permit");
+    g.add("max_queue", rule(&Rules::max_queue), Count{0, 10'000'000, "off"},
+          "fetches that wait for a permit; one partition has a quarter of it");
     g.add("max_queue_wait", &Origin::max_queue_wait, Span{soonest, 10min}, "and for how long");
     g.add("max_per_partition", rule(&Rules::max_per_partition), Count{1, 1'000'000, ""},
           "permits of one partition while another one waits");

@@ -186,7 +186,7 @@ Group<MissRate> const& miss_rate_group() {
 Group<Drain> const& drain_group() {
   static Group<Drain> const group = [] {
     Group<Drain> g("drain");
-    g.add("timeout", &Drain::timeout, Span{0s, 24h}, "time to finish requests at a stop");
+    g.add("timeout", &Drain::timeout, Span{0s, 24h}, "time to finish requests at a stop; `off`: they are cut off at once");
     return g;
   }();
   return group;
