@@ -71,7 +71,7 @@ class Group {
     Key<T> key{.name = std::move(name), .help = std::move(help)};
     key.read = [=, &group](Reader& reader, Item const& item, T& owner) {
       owner.*member = std::nullopt;
-      if (item.is_null() || item.is_word("off") || item.is_word("false")) return;
+      if (item.is_null() || item.says("off") || item.is_word("false")) return;
       group.read(reader, item, (owner.*member).emplace());
     };
     key.write = [=, &group](T const& owner, T const*) -> std::optional<Item> {

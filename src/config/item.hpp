@@ -47,6 +47,8 @@ struct Item {
   bool is_null() const noexcept { return kind == Kind::null; }
   // A bare word, as `off` and numbers must be.
   bool is_word(std::string_view word) const noexcept { return is_scalar() && form != Form::text && text == word; }
+  // In quotes or without, as JSON knows no bare words.
+  bool says(std::string_view word) const noexcept { return is_scalar() && text == word; }
 
  private:
   static Item of_kind(Kind kind) {

@@ -8,6 +8,7 @@
 #include "document.hpp"
 #include "overlay.hpp"
 #include "weir/cache/key.hpp"
+#include "weir/http/field.hpp"
 
 namespace weir::config {
 namespace {
@@ -25,6 +26,7 @@ class Whole {
     check_origins();
     check_sites();
     check_listen();
+    check_admin();
     check_cluster();
     settle_all();
     if (some_forward_all_)
@@ -123,6 +125,29 @@ class Whole {
       if (!address.empty() && !any_port && !seen.try_emplace(address, i).second)
         reader_.mistake(listen->is_list() ? listen->items[i] : *listen, ticked(address) + " is there twice");
     }
+  }
+
+  // Two of ours cannot have one address, and a token is what a request can show: the start would fail, and with it each
+  // retry.
+  void check_admin() {
+    Item const* const item = root_.find("admin");
+    Reader::Step const step(reader_, "admin");
+    auto& admin = settings_.admin;
+    auto const is_one = [](std::string const& address) {
+      return !address.empty() && address != "off" && !address.ends_with(":0");
+    };
+    auto const there = [&](std::string const& address) {
+      return is_one(address) &&
+             std::ranges::any_of(settings_.listen, [&](auto const& one) { return one.address == address; });
+    };
+    Item const& place = item != nullptr ? *item : root_;
+    if (there(admin.listen)) reader_.mistake(place, "`listen`: " + ticked(admin.listen) + " is an address of `listen` too");
+    if (there(admin.metrics_listen) || (is_one(admin.metrics_listen) && admin.metrics_listen == admin.listen))
+      reader_.mistake(place, "`metrics_listen`: " + ticked(admin.metrics_listen) + " is the address of another listener");
+    if (admin.token.empty()) return;
+    admin.token = http::trim(admin.token);
+    if (admin.token.empty() || !http::is_field_value(admin.token))
+      reader_.mistake(place, "the token is nothing that a field of a request can hold");
   }
 
   void check_cluster() {

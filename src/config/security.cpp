@@ -57,7 +57,8 @@ std::vector<Weakening> const& weakenings() {
        "clear"},
       {{"admin.metrics_listen"},
        "an address that others reach",
-       "counters, names of sites and the version, without a token"},
+       "counters, names of sites and the version, without a token; whoever holds all of its 32 connections keeps probes and "
+       "scrapes out"},
       {{"admin.token", "store.password"},
        "a text in the file",
        "whoever reads the file has it; `${NAME}` or the `_file` key keeps it out"},
@@ -158,7 +159,10 @@ std::vector<Weakening> const& weakenings() {
       {{"limiter.max_per_partition", "limiter.max_partition_share", "limiter.foreground_reserve"},
        "more, or no reserve",
        "a flood of one path takes more of the origin from others"},
-      {{"limiter.partition"}, "`client`", "who has many addresses has many shares; those behind one share one"},
+      {{"limiter.partition"},
+       "`path` as shipped, or `client`",
+       "`path`: one client that reads, or sends, very slowly on several paths can hold the permits of answers that are not "
+       "stored, or of uploads; hits go on. `client`: who has many addresses has many shares; those behind one share one"},
       {{"breaker.enabled"}, "`false`", "an origin that fails is asked on by everybody"},
       {{"breaker.count_500", "breaker.failure_percent", "breaker.min_requests"},
        "on, or less",

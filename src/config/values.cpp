@@ -33,7 +33,8 @@ void Boolean::read(Reader& reader, Item const& item, bool& value) const {
   std::string const* const text = reader.text_of(item, "true or false");
   if (!text) return;
   for (auto const& [word, meaning] : {std::pair("true", true), {"on", true}, {"false", false}, {"off", false}}) {
-    if (!item.is_word(word)) continue;
+    bool const ours = word == std::string_view("on") || word == std::string_view("off");  // JSON has its own for the others
+    if (!item.is_word(word) && !(ours && item.says(word))) continue;
     value = meaning;
     return;
   }

@@ -61,7 +61,7 @@ struct Count {
   }
   template <class N>
   void read(Reader& reader, Item const& item, std::optional<N>& value) const {
-    if (item.is_word("auto"))
+    if (item.says("auto"))
       value.reset();
     else if (auto const number = parse(reader, item))
       value = static_cast<N>(*number);

@@ -23,8 +23,12 @@ Explanation Exchange::explain() {
     told.cached = routed_.policy->cache;
     told.collapse = routed_.policy->collapse;
     told.cluster = routed_.policy->coalesce.cluster;
-    told.url.append(request_.scheme).append("://").append(request_.authority).append(target_.path);
-    if (target_.has_query) told.url.append("?").append(target_.query);
+    // What is redirected is not rewritten.
+    bool const as_asked = decision_.what == What::redirect;
+    told.url.append(request_.scheme).append("://").append(request_.authority);
+    told.url.append(as_asked ? request_.path : target_.path);
+    if (as_asked ? request_.has_query : target_.has_query)
+      told.url.append("?").append(as_asked ? request_.query : target_.query);
   }
   auto const why = decision_.cache_status.forwarded;
   bool const looked_up = why != observe::Forwarded::method && why != observe::Forwarded::bypass;

@@ -167,7 +167,10 @@ TEST(ExplainRows, AgreeWithWhatThenHappens) {
 TEST(ExplainRows, TellOfARedirect) {
   ScriptedOrigin origin;
   Weir weir(origin, "sites: [{origin: default, redirect: https}]\n");
-  EXPECT_EQ(text(explain(weir, "/x").at("decision")), "redirect");
+  auto const told = explain(weir, "/x/y");
+  EXPECT_EQ(text(told.at("decision")), "redirect");
+  auto const url = text(told.at("request").at("url"));
+  EXPECT_TRUE(url.ends_with("/x/y")) << url;
   EXPECT_EQ(get(weir.port(), "/x").status, 301);
   EXPECT_EQ(origin.calls(), 0U);
 }

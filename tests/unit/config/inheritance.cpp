@@ -120,7 +120,7 @@ TEST(Presets, StandForTheirNames) {  // KEY-3, FWD-3
 }
 
 TEST(Off, AndFalseMeanTheSame) {
-  for (std::string const word : {"off", "false"}) {
+  for (std::string const word : {"off", "false", "\"off\""}) {
     Settings const s =
         settings_of(load(more("breaker: " + word + "\nmiss_rate: {enabled: " + word + "}\nadmin: {listen: " + word +
                               "}\nfreshness: {override_ttl: " + word + ", keep: " + word + "}\nlog: {level: " + word +
