@@ -331,14 +331,14 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
       waiter.flight = std::move(joined.flight);
       break;
     case shield::Joined::waiting:
-      if (co_await wait_for_head(waiter, parking)) co_return News{News::adopted};
+      if (auto const news = co_await wait_for_head(waiter, parking)) co_return *news;
       break;
     case shield::Joined::leading:
       if (request_.has_body() && !digest_) start_upload();
       if (decision_.upgrades) tunnel_ = new Tunnel;
       if (joined.replaces) decision_.why = observe::FetchClass::replacement;
       start_fetch(local_, make_order(std::move(joined.ticket), decision_.why));
-      if (co_await wait_for_head(waiter, parking)) co_return News{News::adopted};
+      if (auto const news = co_await wait_for_head(waiter, parking)) co_return *news;
       break;
     case shield::Joined::overflow:
     case shield::Joined::may_not_lead:
@@ -349,16 +349,16 @@ asio::awaitable<Exchange::News> Exchange::join_or_fetch() {
   co_return co_await take(waiter);
 }
 
-// COA-4: stale, else a replacement where COA-3 allows one, and on waiting; never past the origin's own time. True: it has
-// adopted what is stored, whatever the slot says.
-asio::awaitable<bool> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parking& parking) {
+// COA-4: stale, else a replacement where COA-3 allows one, and on waiting; never past the origin's own time. Nothing: the
+// slot has spoken, or the time is over.
+asio::awaitable<std::optional<Exchange::News>> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parking& parking) {
   auto& flights = local_.shared.flights;
   auto const from = base::Clock::now();
   auto const origin_time = origin_->settings.timeouts.origin;
   bool const shared = decision_.what == What::join;
   auto const end = shared ? from + origin_time : base::SteadyTime::max();
   auto due = shared ? from + std::min(routed_.policy->coalesce.follower_max_wait, origin_time) : end;
-  bool adopted = false;
+  std::optional<News> news;
   std::optional<Watching> watching(std::in_place, *client_, parking);
   for (;;) {
     if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
@@ -366,8 +366,7 @@ asio::awaitable<bool> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
     if (woken == Woken::resumed) break;
     if (woken == Woken::nudged) continue;
     bool const waited_enough = woken == Woken::late && due < end;
-    adopted = waited_enough && adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout);
-    if (waited_enough && !adopted) {
+    if (waited_enough && !stand_in()) {
       due = end;
       auto ticket = flights.replace_overdue(waiter, local_.worker, routed_.policy->coalesce.table, base::Clock::now());
       if (ticket) start_fetch(local_, make_order(std::move(*ticket), observe::FetchClass::replacement));
@@ -377,15 +376,18 @@ asio::awaitable<bool> Exchange::wait_for_head(shield::SlotWaiter& waiter, Parkin
           .add();
       continue;
     }
-    if (flights.cancel(waiter)) break;  // told nothing: timed out or gone
-    co_await parking.until_resumed();
+    if (!flights.cancel(waiter))
+      co_await parking.until_resumed();  // it has been told meanwhile
+    else if (waited_enough)
+      news = adopt_stale(observe::StaleReason::coalesce_timeout, observe::detail::coalesce_timeout) ? News{News::adopted}
+                                                                                                    : News{News::look_again};
     break;
   }
   watching.reset();
   co_await parking.until_free(waiter.interim);
   if (waiter.has_interims.load(std::memory_order_acquire)) co_await relay_interims(waiter, parking);
   local_.metrics.coalesce_wait.observe(base::Clock::now() - from);
-  co_return adopted;
+  co_return news;
 }
 
 // What the slot said.

@@ -70,21 +70,31 @@ bool Exchange::adopt_stale_for(FailureKind failure) {
   }
 }
 
-// STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
-bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
+// What is stored by now, if it may be given when there is nothing better; what was said of it meanwhile counts.
+std::optional<Exchange::StandIn> Exchange::stand_in() {
   bool const may_be_stored = decision_.what == What::join && !digest_;  // by the flight's own look-up
-  if (!decision_.entry && !may_be_stored) return false;
+  if (!decision_.entry && !may_be_stored) return std::nullopt;
   auto const now = base::read_clock();
-  auto const found = look_up(now);  // what was said of it meanwhile counts
-  if (!found.entry) return false;
+  auto found = look_up(now);
+  if (!found.entry) return std::nullopt;
   auto const reuse = cache::reuse(asker_, found.entry->facts(), found.overrule, now, mode(now));
   bool const good = reuse.verdict == Verdict::fresh && !found.unchecked;
-  if (good && !cache::is_origin_error(found.entry->facts().status)) {  // another fetch has stored it meanwhile
-    adopt_hit(std::move(found.entry), reuse);
+  if (good && !cache::is_origin_error(found.entry->facts().status))  // another fetch has stored it meanwhile
+    return StandIn{std::move(found.entry), reuse, true};
+  if (reuse.verdict == Verdict::unusable || !reuse.stale_if_error) return std::nullopt;
+  return StandIn{std::move(found.entry), reuse, false};
+}
+
+// STL-2. Without an attempt at the origin it is a hit that is stale; after one, a stale answer that went forward.
+bool Exchange::adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status) {
+  auto found = stand_in();
+  if (!found) return false;
+  auto const& reuse = found->reuse;
+  if (found->fresh) {
+    adopt_hit(std::move(found->entry), reuse);
     return true;
   }
-  if (reuse.verdict == Verdict::unusable || !reuse.stale_if_error) return false;
-  decision_.entry = found.entry;
+  decision_.entry = std::move(found->entry);
   bool const attempted = reason == observe::StaleReason::if_error || reason == observe::StaleReason::coalesce_timeout;
   decision_.what = What::hit;
   decision_.reuse = reuse;

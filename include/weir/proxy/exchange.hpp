@@ -146,7 +146,7 @@ class Exchange {
   bool hears_interims() const noexcept;
   asio::awaitable<void> relay_interims(shield::SlotWaiter& waiter, Parking& parking);
   FetchOrder make_order(shield::LeaderTicket ticket, observe::FetchClass why) const;
-  asio::awaitable<bool> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
+  asio::awaitable<std::optional<News>> wait_for_head(shield::SlotWaiter& waiter, Parking& parking);
   asio::awaitable<News> take(shield::SlotWaiter& waiter);
   bool suits(shield::FlightHead const& head) const;
   bool wants_own_range(shield::FlightHead const& head) const;
@@ -154,6 +154,12 @@ class Exchange {
   bool adopt_entry(shield::SlotWaiter& waiter);
   void adopt_hit(cache::Entry entry, cache::Reuse const& reuse);
   bool adopt_stale_for(shield::FailureKind failure);
+  struct StandIn {
+    cache::Entry entry;
+    cache::Reuse reuse;
+    bool fresh = false;  // a hit after all
+  };
+  std::optional<StandIn> stand_in();
   bool adopt_stale(observe::StaleReason reason, std::string_view detail, int received_status = 0);
 
   HitParts compose_hit(std::string& out);
